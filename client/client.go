@@ -25,17 +25,17 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Config says where the master is and who asks.
+// Config says where the master is and who calls.
 type Config struct {
 	Master string // host:port, with or without http:// before it
-	User   string // empty means whoever runs this process
-	// Umask is taken from the rights of what this client and its jobs make in the block store; "" means the cluster's, 022.
+	User   string // empty means the user of this process
+	// Umask applies to what this client and its jobs create in the block store; "" means the cluster's, 022.
 	Umask wire.Umask
-	// Key is the cluster's, Cert a text that secure.Key.PEM made; a cluster with a key wants one.
+	// Key is the cluster's key, Cert a text made by secure.Key.PEM. A cluster with a key wants one.
 	Key  *secure.Key
 	Cert []byte
 	DFS  func(c *dfs.Config)
-	// Patience is how long calls are repeated while the master is out of reach; 0 means 10 s.
+	// Patience is how long calls are retried while the master is out of reach; 0 means 10 s.
 	Patience time.Duration
 }
 
@@ -47,7 +47,7 @@ type Client struct {
 	addr string
 }
 
-// Address turns what users write into host:port.
+// Address converts what users write to host:port.
 func Address(s string) (string, error) {
 	s = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(s, "http://"), "https://"), "/")
 	if s == "" {
@@ -59,13 +59,13 @@ func Address(s string) (string, error) {
 	return s, nil
 }
 
-// New returns a client. It connects when it is used.
+// New returns a client. It connects on first use.
 func New(cfg Config) (*Client, error) {
 	addr, err := Address(cfg.Master)
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Cert) > 0 && cfg.Key == nil { // it says who asks, whatever anybody says
+	if len(cfg.Cert) > 0 && cfg.Key == nil { // the certificate says who calls
 		cfg.User = cmp.Or(secure.UserOf(cfg.Cert), cfg.User)
 	}
 	if cfg.User == "" {
@@ -88,7 +88,7 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// FromEnv takes the key or the certificate from the files that MILLRACE_KEY and MILLRACE_CERT name.
+// FromEnv reads the key or the certificate from the files that MILLRACE_KEY and MILLRACE_CERT name.
 func (c *Config) FromEnv() (err error) {
 	if name := os.Getenv("MILLRACE_KEY"); name != "" {
 		c.Key, err = secure.Load(name)
@@ -100,7 +100,7 @@ func (c *Config) FromEnv() (err error) {
 	return err
 }
 
-// identity is how the client shows who it is. Who has the cluster's key may do everything.
+// identity returns how the client identifies itself. With the cluster's key it may do everything.
 func (c *Config) identity() (rpc.ClientConfig, error) {
 	switch {
 	case c.Key != nil:
@@ -111,7 +111,7 @@ func (c *Config) identity() (rpc.ClientConfig, error) {
 	return rpc.ClientConfig{}, nil
 }
 
-// CurrentUser is who runs this process.
+// CurrentUser returns the user of this process.
 func CurrentUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
@@ -119,26 +119,26 @@ func CurrentUser() string {
 	return "nobody"
 }
 
-// DFS is the block store.
+// DFS returns the block store.
 func (c *Client) DFS() *dfs.Client { return c.dfs }
 
-// User is on whose behalf calls are made.
+// User returns the user on whose behalf calls are made.
 func (c *Client) User() string { return c.cfg.User }
 
-// As is a client of the same cluster for another user: where there is no key, or for who has it.
+// As returns a client of the same cluster for another user. It needs the key, unless the cluster has none.
 func (c *Client) As(user string) (*Client, error) {
 	cfg := c.cfg
 	cfg.User = user
 	return New(cfg)
 }
 
-// Addr is the master's address.
+// Addr returns the master's address.
 func (c *Client) Addr() string { return c.addr }
 
 // Close ends the connection. It may be called twice.
 func (c *Client) Close() error { return errors.Join(c.dfs.Close(), c.rpc.Close()) }
 
-// call asks the master, again while it is out of reach.
+// call calls the master and retries while it is out of reach.
 func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
 		resp, err = method.Call(ctx, c.rpc, c.addr, req)
@@ -150,7 +150,8 @@ func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, 
 	return resp, err
 }
 
-// stopping makes a call that the master has given up, because it stops, one that it does not answer: the caller has not asked for that.
+// stopping turns a call that a stopping master has cancelled into one that it did not answer: the caller has not
+// cancelled it.
 func stopping(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && wire.KindOf(err) == wire.Canceled && !errors.Is(err, rpc.ErrClosed) {
 		return wire.Errorf(wire.Unavailable, "the master is stopping: %v", err)
@@ -158,7 +159,7 @@ func stopping(ctx context.Context, err error) error {
 	return err
 }
 
-// Call makes any call of the API, for those who know its messages.
+// Call makes any call of the API, for callers that know its messages.
 func (c *Client) Call(ctx context.Context, method string, req, resp any) error {
 	body, err := rpc.Call[any, json.RawMessage](ctx, c.rpc, c.addr, method, req)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// History lists jobs of the past and the present, newest first.
+// History lists past and present jobs, newest first.
 func (c *Client) History(ctx context.Context, q wire.PastQuery) (wire.PastJobs, error) {
 	return call(ctx, c, api.HistoryList, q)
 }
 
-// Summary is the history of a job in one page.
+// Summary returns a summary of a job's history.
 func (c *Client) Summary(ctx context.Context, id wire.JobID) (wire.PastSummary, error) {
 	got, err := call(ctx, c, api.HistoryJob, wire.JobRequest{Job: id})
 	if err != nil || got == nil {
@@ -21,7 +21,7 @@ func (c *Client) Summary(ctx context.Context, id wire.JobID) (wire.PastSummary, 
 	return *got, nil
 }
 
-// Events calls fn with all that has happened to a job, as the journal orders it.
+// Events calls fn for everything that has happened to a job, in the order of the journal.
 func (c *Client) Events(ctx context.Context, id wire.JobID, fn func(e *wire.PastEvent)) error {
 	req := wire.PastEventsRequest{Job: id}
 	for {
@@ -39,7 +39,7 @@ func (c *Client) Events(ctx context.Context, id wire.JobID, fn func(e *wire.Past
 	}
 }
 
-// Attempts lists the attempts of a task; without one the drivers, and attempts that failed.
+// Attempts lists the attempts of a task. Without a task it lists drivers and failed attempts.
 func (c *Client) Attempts(ctx context.Context, r wire.AttemptsRequest) ([]wire.PastAttempt, error) {
 	return call(ctx, c, api.JobAttempts, r)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Submit hands in a job. It is handed in once, however often the call has to be repeated.
+// Submit submits a job. The job is submitted once, however often the call has to be retried.
 func (c *Client) Submit(ctx context.Context, spec wire.JobSpec) (wire.JobID, error) {
 	if spec.Request == "" {
 		spec.Request = rand.Text()
@@ -30,15 +30,16 @@ func (c *Client) Status(ctx context.Context, id wire.JobID) (wire.JobStatus, err
 	return call(ctx, c, api.JobStatus, wire.JobRequest{Job: id})
 }
 
-// watchMillis is how long a question for news may wait at the master.
+// watchMillis is how long the master may hold a question until there is news.
 const watchMillis = 1000
 
-// Wait waits for a job's end and tells each on the way how it stands.
+// Wait waits for a job's end and calls each with its status on the way.
 func (c *Client) Wait(ctx context.Context, id wire.JobID, each func(s wire.JobStatus)) (wire.JobStatus, error) {
 	return c.WaitFor(ctx, id, c.cfg.Patience, each, nil)
 }
 
-// WaitFor is Wait with another patience for a master that is away, of which away hears now and then, if it is set.
+// WaitFor is Wait with its own patience for a master that is away. Meanwhile it calls away now and then, if that is
+// set.
 func (c *Client) WaitFor(ctx context.Context, id wire.JobID, patience time.Duration, each func(s wire.JobStatus), away func(since time.Duration)) (wire.JobStatus, error) {
 	for {
 		begin, s, tried := time.Now(), wire.JobStatus{}, false
@@ -67,7 +68,7 @@ func (c *Client) Jobs(ctx context.Context) ([]wire.JobStatus, error) {
 	return call(ctx, c, api.JobList, wire.JobsRequest{})
 }
 
-// Load is how busy the cluster was lately, by a clock that began with the cluster, as times of jobs are.
+// Load returns how busy the cluster was lately. Its clock began with the cluster, as in the times of jobs.
 func (c *Client) Load(ctx context.Context) (wire.Load, error) {
 	return call(ctx, c, api.ClusterLoad, none{})
 }
@@ -77,13 +78,13 @@ func (c *Client) Active(ctx context.Context) ([]wire.JobStatus, error) {
 	return call(ctx, c, api.JobList, wire.JobsRequest{Active: true})
 }
 
-// Kill ends a job.
+// Kill kills a job.
 func (c *Client) Kill(ctx context.Context, id wire.JobID, why string) error {
 	_, err := call(ctx, c, api.JobKill, wire.JobRequest{Job: id, Why: why})
 	return err
 }
 
-// Why says why a job is not getting more.
+// Why returns why a job does not get more.
 func (c *Client) Why(ctx context.Context, id wire.JobID) (string, error) {
 	t, err := call(ctx, c, api.JobWhy, wire.JobRequest{Job: id})
 	return t.Text, err
@@ -100,8 +101,8 @@ func (c *Client) Nodes(ctx context.Context) ([]wire.NodeStatus, error) {
 	return call(ctx, c, api.NodeList, none{})
 }
 
-// Drain takes a worker out of service, or with undo back: its attempts end, nothing new begins, and
-// its blocks are copied away. Where the block store refuses that nothing is done.
+// Drain takes a worker out of service, or with undo back into it. Its attempts end, nothing new starts, and its
+// blocks are copied away. If the block store refuses, nothing is done.
 func (c *Client) Drain(ctx context.Context, node wire.NodeName, undo bool) error {
 	if err := c.dfs.Drain(ctx, string(node), undo); err != nil {
 		return err
@@ -115,12 +116,12 @@ func (c *Client) Net(ctx context.Context) (wire.NetStatus, error) {
 	return call(ctx, c, api.NetStatus, none{})
 }
 
-// Users says what users have and may have.
+// Users returns what users have and may have.
 func (c *Client) Users(ctx context.Context) ([]wire.UserStatus, error) {
 	return call(ctx, c, api.UserList, none{})
 }
 
-// SetLimits changes what a user may have, or all who have no limits of their own.
+// SetLimits changes what a user may have, or all users without limits of their own.
 func (c *Client) SetLimits(ctx context.Context, r wire.LimitRequest) error {
 	_, err := call(ctx, c, api.UserLimit, r)
 	return err
@@ -131,37 +132,37 @@ func (c *Client) Queues(ctx context.Context) ([]wire.QueueStatus, error) {
 	return call(ctx, c, api.QueueList, none{})
 }
 
-// SchedulerStatus is what the policies have done since the master started.
+// SchedulerStatus returns what the policies have done since the master started.
 func (c *Client) SchedulerStatus(ctx context.Context) (wire.SchedulerStatus, error) {
 	return call(ctx, c, api.SchedulerStatus, none{})
 }
 
-// Forecast is what is known of jobs that recur.
+// Forecast returns what is known of recurring jobs.
 func (c *Client) Forecast(ctx context.Context, r wire.ForecastRequest) (wire.Forecast, error) {
 	return call(ctx, c, api.SchedulerForecast, r)
 }
 
-// Plans announces jobs or takes announcements back, and says which plans there are.
+// Plans announces jobs or withdraws announcements, and returns the plans that exist.
 func (c *Client) Plans(ctx context.Context, r wire.PlanRequest) (wire.Plans, error) {
 	return call(ctx, c, api.SchedulerPlan, r)
 }
 
-// Decisions tells what the policies decided, in words.
+// Decisions returns what the policies decided, in words.
 func (c *Client) Decisions(ctx context.Context, r wire.DecisionsRequest) (wire.Decisions, error) {
 	return call(ctx, c, api.SchedulerLog, r)
 }
 
-// DecisionLines is a page of the log that a simulator replays.
+// DecisionLines returns a page of the log that a simulator replays.
 func (c *Client) DecisionLines(ctx context.Context, from uint64) (wire.DecisionLines, error) {
 	return call(ctx, c, api.SchedulerLines, wire.DecisionsRequest{From: from})
 }
 
-// Policies are those in use.
+// Policies returns the policies in use.
 func (c *Client) Policies(ctx context.Context) (wire.Policies, error) {
 	return call(ctx, c, api.SchedulerGet, none{})
 }
 
-// SetPolicy changes the assignment or the admission policy, whichever the name is one of.
+// SetPolicy changes the assignment or the admission policy, depending on the name.
 func (c *Client) SetPolicy(ctx context.Context, p wire.Choice) error {
 	_, err := call(ctx, c, api.SchedulerSet, p)
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/internal/secure"
 )
 
-// Renew gets a new certificate for the client's user and puts it in the place of a file's. The file is the old one or the new one,
-// whole, at every moment.
+// Renew gets a new certificate for the client's user and replaces the one in a file. At every moment the file has
+// all of the old one or all of the new one.
 func (c *Client) Renew(ctx context.Context, file string) error {
 	r, err := secure.NewRenewal()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Client) Renew(ctx context.Context, file string) error {
 
 // replaceFile writes a file that only its owner may read.
 func replaceFile(name string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".cert-*") // for nobody else, by its mode
+	f, err := os.CreateTemp(filepath.Dir(name), ".cert-*") // its mode keeps out everybody else
 	if err != nil {
 		return err
 	}

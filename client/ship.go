@@ -17,11 +17,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// shipDir is where executables and side files of a user lie in the block store, by their hash. They are in the user's home, so
-// that nobody else can put something under the hash of a program first.
+// shipDir is where a user's executables and side files are in the block store, by hash. They are in the user's home,
+// so that nobody else can put something under the hash of a program first.
 func (c *Client) shipDir() string { return "/user/" + c.cfg.User + "/.millrace/shipped" }
 
-// A parcel is a local file that is shipped, as it was when it was measured.
+// A parcel is a local file to be shipped, as it was when it was measured.
 type parcel struct {
 	f    *os.File
 	size int64
@@ -29,8 +29,9 @@ type parcel struct {
 	hash string
 }
 
-// Ship puts a local file into the block store under its hash, unless it is there, whole. It is written apart and gets its name
-// when it is whole, so that nobody sees a part of it, however many ship the same file and whoever dies meanwhile.
+// Ship puts a local file into the block store under its hash, unless all of it is there already. It writes under
+// another name and renames the complete file, so that nobody sees a part of it, even if several clients ship it or
+// die meanwhile.
 func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err error) {
 	p, err := measure(name)
 	if err != nil {
@@ -48,20 +49,20 @@ func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err 
 	return path, p.hash, nil
 }
 
-// apartMark is between the hash of a file and the letters that tell its writers apart, while it is not whole.
+// apartMark is between the hash of an incomplete file and the letters that distinguish its writers.
 const apartMark = ".new-"
 
-// abandonedAfter is how much older than a file that was just shipped a part must be to be one whose writer has died.
+// abandonedAfter is how much older than a file just shipped an incomplete one is whose writer counts as dead.
 const abandonedAfter = 10 * time.Minute
 
-// sweepParts removes what clients have left that died while they shipped: files that nobody writes and that never got their name. What cannot be
-// removed now the next one removes.
+// sweepParts removes what clients left that died while shipping: files that nobody writes and that never got their
+// final name. The next client removes what cannot be removed now.
 func (c *Client) sweepParts(ctx context.Context, shipped string, age time.Duration) {
 	now, err := c.dfs.Stat(ctx, shipped)
 	if err != nil {
 		return
 	}
-	list, _ := c.dfs.ListAll(ctx, c.shipDir()) // as far as it can be read
+	list, _ := c.dfs.ListAll(ctx, c.shipDir()) // as much as can be read
 	for _, f := range list {
 		if strings.Contains(f.Path, apartMark) && !f.Open && now.ModTime-f.ModTime >= age.Milliseconds() {
 			_ = c.dfs.Remove(ctx, f.Path, false)
@@ -82,14 +83,14 @@ func measure(name string) (p *parcel, err error) {
 	return p, nil
 }
 
-// arrived reports whether the file is in the block store as it should be.
+// arrived reports whether the complete file is in the block store.
 func (c *Client) arrived(ctx context.Context, path string, p *parcel) bool {
 	info, err := c.dfs.Stat(ctx, path)
 	return err == nil && !info.Open && info.Len == p.size && info.HasCRC && info.CRC == p.crc
 }
 
-// deliver writes the file apart and gives it its name. What has the name already and is not whole makes way: its writer has
-// died, or was an earlier millrace that wrote in place.
+// deliver writes the file under another name and renames it. It removes an incomplete file of the final name first:
+// its writer has died, or was an earlier millrace that wrote in place.
 func (c *Client) deliver(ctx context.Context, path string, p *parcel) error {
 	apart := path + apartMark + rand.Text()
 	if err := c.upload(ctx, apart, p); err != nil {
@@ -104,7 +105,7 @@ func (c *Client) deliver(ctx context.Context, path string, p *parcel) error {
 	if err == nil {
 		return nil
 	}
-	_ = c.dfs.Remove(ctx, apart, false) // another one's is there, or the error says more
+	_ = c.dfs.Remove(ctx, apart, false) // another client's is there, or the error says more
 	if wire.KindOf(err) == wire.Exists && c.arrived(ctx, path, p) {
 		return nil
 	}

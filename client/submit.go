@@ -29,7 +29,7 @@ func SpecOf(stages []mapreduce.Job, prog wire.Program, overwrite bool) wire.JobS
 	return s
 }
 
-// schedule puts into a submission what the job tells the scheduler.
+// schedule copies to a submission what the job tells the scheduler.
 func schedule(s *wire.JobSpec, from *mapreduce.Scheduling) {
 	room := func(r mapreduce.Demand) wire.Demand {
 		return wire.Demand{VCores: int32(r.VCores), MemoryMB: (r.MemoryBytes + 1<<20 - 1) >> 20}
@@ -41,7 +41,7 @@ func schedule(s *wire.JobSpec, from *mapreduce.Scheduling) {
 	s.Expect = wire.Expected{Input: e.InputBytes, Shuffle: e.ShuffleBytes, MapMillis: e.MapTime.Milliseconds(), ReduceMillis: e.ReduceTime.Milliseconds()}
 }
 
-// maxInputs is how many inputs a submission names; what is not named the driver looks at.
+// maxInputs is how many inputs a submission names. The driver finds out about the rest.
 const maxInputs = 100
 
 // ShipSide ships the side files of a chain.

@@ -15,17 +15,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Config is what a Client needs to know.
+// Config configures a Client.
 type Config struct {
 	Master string // address of the name service
 	Client *rpc.Client
 	User   string
-	// Umask is taken from the rights of files and directories that are made; "" means the cluster's, 022.
+	// Umask applies to new files and directories; "" means the cluster's, 022.
 	Umask wire.Umask
-	// Node is the node this process runs on, if it is one of the cluster's: its disk is
-	// read directly and written first.
+	// Node is the cluster node that this process runs on, if any. Its disk is read directly and written first.
 	Node wire.NodeName
-	// Own begins a replica in this process, which is that node; nil if it is another.
+	// Own begins a replica in this process if the process is that node; otherwise nil.
 	Own func(context.Context, pipe.WriteArgs) (*pipe.Head, error)
 	// NoLocal switches off reading block files directly.
 	NoLocal bool
@@ -33,13 +32,13 @@ type Config struct {
 	// LeaseEvery is how often leases of open files are renewed; 0 means 1 s. It must be
 	// well below the name service's limit.
 	LeaseEvery time.Duration
-	// Patience is how long an operation is tried again while the name service or all
-	// replicas are out of reach; 0 means 30 s.
+	// Patience is how long an operation is retried while the name service or all replicas are out of reach; 0
+	// means 30 s.
 	Patience time.Duration
-	// Hedge is how long a replica may take to begin answering before another is asked
-	// too; 0 means 300 ms. Stall is how long it may pause in mid-read; 0 means 3 s.
+	// Hedge is how long a replica may take to answer before another is asked too; 0 means 300 ms. Stall is how
+	// long it may pause during a read; 0 means 3 s.
 	Hedge, Stall time.Duration
-	// Window is how many chunks may be under way to the replicas; 0 means 64.
+	// Window is how many chunks may be in flight to the replicas; 0 means 64.
 	Window int
 	Timing pipe.Timing
 }
@@ -58,8 +57,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Client works with the files of one cluster. Its methods may be called by several
-// goroutines.
+// A Client works with the files of one cluster. Its methods may be called concurrently.
 type Client struct {
 	cfg    Config
 	holder string // of our leases
@@ -70,27 +68,26 @@ type Client struct {
 	lease sync.WaitGroup
 }
 
-// NewClient returns a client. It connects when it is used.
+// NewClient returns a client. It connects on first use.
 func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg.withDefaults(), holder: rand.Text()}
 }
 
-// As returns a client that works for another user, with their umask, over the same connections. Closing it is not
-// needed.
+// As returns a client that works for another user, with their umask, over the same connections. It need not be
+// closed.
 func (c *Client) As(user string, umask wire.Umask) *Client {
 	cfg := c.cfg
 	cfg.User, cfg.Umask = user, umask
 	return &Client{cfg: cfg, holder: rand.Text()}
 }
 
-// call asks the name service, again while it is out of reach.
+// call calls the name service and retries while it is out of reach.
 func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (Resp, error) {
 	resp, _, err := callTwice(ctx, c, method, req)
 	return resp, err
 }
 
-// callTwice also says whether the request may have been carried out before the answer that
-// it returns: an earlier answer was lost.
+// callTwice also reports whether the request may have been carried out before, by a try whose answer was lost.
 func callTwice[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (resp Resp, again bool, err error) {
 	tries := 0
 	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
@@ -103,8 +100,7 @@ func callTwice[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[
 
 type nothing = struct{}
 
-// checkPaths refuses what would not arrive as it is: the wire carries text, and bytes that are
-// none would come out as others.
+// checkPaths refuses paths that are not UTF-8. The wire carries text and would change them.
 func checkPaths(paths ...string) error {
 	for _, p := range paths {
 		if !utf8.ValidString(p) {
@@ -153,7 +149,7 @@ func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, err
 	}
 }
 
-// Mkdir makes a directory; with parents also those above, and it may exist.
+// Mkdir makes a directory; with parents also those above it, and it may exist.
 func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
 	_, again, err := callTwiceOn(ctx, c, api.DFSMkdir, wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents, Umask: c.cfg.Umask}, path)
 	if again && wire.KindOf(err) == wire.Exists {
@@ -162,19 +158,19 @@ func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
 	return err
 }
 
-// Rename moves a file or directory in one step; with replace an existing file gives way.
+// Rename moves a file or directory in one step. With replace it replaces an existing file.
 func (c *Client) Rename(ctx context.Context, from, to string, replace bool) error {
 	_, again, err := callTwiceOn(ctx, c, api.DFSRename, wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace}, from, to)
 	if again && wire.KindOf(err) == wire.NotFound {
 		if _, e := c.Stat(ctx, to); e == nil {
-			return nil // the first try was carried out, its answer lost
+			return nil // the first try succeeded, but its answer was lost
 		}
 	}
 	return err
 }
 
-// ReplaceDir moves a directory in one step; one that is at its new name gives way, with all below it. When it is asked again after
-// the first try was carried out, the directory is not found.
+// ReplaceDir moves a directory in one step, replacing a directory at its new name with all below it. A retry
+// after a lost answer returns NotFound.
 func (c *Client) ReplaceDir(ctx context.Context, from, to string) error {
 	_, err := callOn(ctx, c, api.DFSRename, wire.RenameRequest{From: from, To: to, User: c.cfg.User, Tree: true}, from, to)
 	return err
@@ -183,8 +179,8 @@ func (c *Client) ReplaceDir(ctx context.Context, from, to string) error {
 // movesInCall is how many files one call moves.
 const movesInCall = 500
 
-// RenameAll moves files, in few calls; each takes the place of what is at its new name. Those that were moved before
-// are none to move. It may be repeated.
+// RenameAll moves files in few calls, each replacing what is at its new name. Files that were moved before are
+// skipped, so RenameAll may be repeated.
 func (c *Client) RenameAll(ctx context.Context, moves []wire.Move) error {
 	for some := range slices.Chunk(moves, movesInCall) {
 		var paths []string
@@ -216,14 +212,14 @@ func (c *Client) Discard(ctx context.Context, path string, recursive bool) error
 	return err
 }
 
-// SetRights changes owner, group and mode: what is empty, or negative, stays.
+// SetRights changes owner, group and mode. Empty and negative values change nothing.
 func (c *Client) SetRights(ctx context.Context, r wire.SetRightsRequest) error {
 	r.User = c.cfg.User
 	_, err := callOn(ctx, c, api.DFSSetRights, r, r.Path, r.Owner, r.Group)
 	return err
 }
 
-// Snapshot keeps what is in a directory: it can be read as path/.snapshot/name.
+// Snapshot keeps the content of a directory, which can then be read at path/.snapshot/name.
 func (c *Client) Snapshot(ctx context.Context, path, name string) error {
 	_, again, err := callTwiceOn(ctx, c, api.DFSSnapshot, wire.SnapshotRequest{Path: path, Name: name, User: c.cfg.User}, path, name)
 	if again && wire.KindOf(err) == wire.Exists {
@@ -247,12 +243,12 @@ func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
 	return err
 }
 
-// Usage says what a directory holds.
+// Usage returns what a directory holds.
 func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
 	return callOn(ctx, c, api.DFSUsage, wire.QuotaRequest{Path: path, User: c.cfg.User}, path)
 }
 
-// UsageOf says what a directory or a user has, and may have.
+// UsageOf returns the usage and the quota of a directory or user.
 func (c *Client) UsageOf(ctx context.Context, q wire.QuotaRequest) (wire.Usage, error) {
 	return callOn(ctx, c, api.DFSUsage, wire.QuotaRequest{Path: q.Path, Of: q.Of, User: c.cfg.User}, q.Path, q.Of)
 }
@@ -264,7 +260,7 @@ func (c *Client) SetQuota(ctx context.Context, q wire.QuotaRequest) error {
 	return err
 }
 
-// Locate says where the bytes [off, off+length) of a file are.
+// Locate returns where the bytes [off, off+length) of a file are.
 func (c *Client) Locate(ctx context.Context, path string, off, length int64) (wire.LocateResponse, error) {
 	return callOn(ctx, c, api.DFSLocate, wire.LocateRequest{
 		Path: path, User: c.cfg.User, Off: off, Len: length, Reader: c.cfg.Node,
@@ -276,19 +272,19 @@ func (c *Client) Nodes(ctx context.Context) ([]wire.StoreNode, error) {
 	return call(ctx, c, api.DFSNodes, nothing{})
 }
 
-// Drain takes a node out of service, or with undo back.
+// Drain takes a node out of service, or with undo back into it.
 func (c *Client) Drain(ctx context.Context, node string, undo bool) error {
 	return c.DrainNode(ctx, wire.DrainRequest{Node: wire.NodeName(node), Undo: undo})
 }
 
-// DrainNode is Drain with all that can be asked for.
+// DrainNode is Drain with all options.
 func (c *Client) DrainNode(ctx context.Context, r wire.DrainRequest) error {
 	r.User = c.cfg.User
 	_, err := call(ctx, c, api.DFSDrain, r)
 	return err
 }
 
-// Balance starts or stops moving replicas to emptier nodes, or says how it goes.
+// Balance starts, stops or describes the moving of replicas to emptier nodes.
 func (c *Client) Balance(ctx context.Context, r wire.BalanceRequest) (wire.BalanceStatus, error) {
 	r.User = c.cfg.User
 	return call(ctx, c, api.DFSBalance, r)
@@ -300,12 +296,12 @@ func (c *Client) Fsck(ctx context.Context, r wire.FsckRequest) (wire.FsckRespons
 	return callOn(ctx, c, api.DFSFsck, r, r.Path, r.After)
 }
 
-// SafeMode asks about safe mode, or with "enter" or "leave" changes it.
+// SafeMode describes safe mode. With "enter" or "leave" it changes it.
 func (c *Client) SafeMode(ctx context.Context, set string) (wire.SafeMode, error) {
 	return call(ctx, c, api.DFSSafemode, wire.SafeModeRequest{Set: set, User: c.cfg.User})
 }
 
-// holdLease begins to renew leases, or goes on to, while a file is open for writing.
+// holdLease keeps leases renewed while a file is open for writing.
 func (c *Client) holdLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +316,7 @@ func (c *Client) holdLease() {
 func (c *Client) renew(ctx context.Context) {
 	for range tick.Every(ctx, c.cfg.LeaseEvery) {
 		rctx, cancel := context.WithTimeout(ctx, 5*c.cfg.LeaseEvery)
-		// If it fails the next one may not; if none does, writing the file fails.
+		// If this fails, the next call may succeed. If none does, writing the file fails.
 		_, _ = api.DFSRenew.Call(rctx, c.cfg.Client, c.cfg.Master, wire.LeaseRequest{Holder: c.holder})
 		cancel()
 	}

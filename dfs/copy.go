@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A copy goes through buffers of so many bytes, which stay in a processor's cache: one if the writer is quick; if not, one is
-// read into, one waits, one is written from.
+// The buffers of a copy fit in a processor's cache. A quick writer needs one. Otherwise one is being filled,
+// one waits, and one is being written.
 const (
 	copyBuffer  = 512 << 10
 	copyBuffers = 3
-	copyProbe   = 8 << 20 // how much is copied before the writer is judged
+	copyProbe   = 8 << 20 // bytes copied before the writer is judged
 )
 
 // WriteTo writes what follows the last Read or Seek, reading ahead.
@@ -26,9 +26,9 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// CopyRange writes length bytes from off on, or up to the end of the file. The sockets read ahead by themselves, so
-// for a quick writer one goroutine reads, verifies and writes: handing on what is in the cache of one processor to
-// another costs more than it brings. Only a writer that takes its time gets bytes that were read meanwhile.
+// CopyRange writes length bytes from off on, or up to the end of the file. The sockets read ahead, so for a
+// quick writer one goroutine reads, verifies and writes: handing data from one processor's cache to another
+// costs more than it gains. Only for a slow writer does CopyRange read ahead.
 func (f *File) CopyRange(w io.Writer, off, length int64) (written int64, err error) {
 	end := min(f.info.Len, off+max(0, length))
 	buf := make([]byte, max(0, min(copyBuffer, end-off)))
@@ -51,13 +51,13 @@ func (f *File) CopyRange(w io.Writer, off, length int64) (written int64, err err
 	return written, nil
 }
 
-// A segment is a part of a file on its way.
+// A segment is a part of a file in flight.
 type segment struct {
 	p   []byte
 	err error // after its bytes
 }
 
-// copyAhead writes the bytes from off to end; the next are read while some are written.
+// copyAhead writes the bytes from off to end and reads the next ones meanwhile.
 func (f *File) copyAhead(w io.Writer, off, end int64) (written int64, err error) {
 	free, full := make(chan []byte, copyBuffers), make(chan segment, copyBuffers)
 	for range copyBuffers {
@@ -81,7 +81,7 @@ func (f *File) copyAhead(w io.Writer, off, end int64) (written int64, err error)
 	return written, nil
 }
 
-// readAhead reads a range into free buffers until it ends, one cannot be read, or nobody wants more.
+// readAhead reads a range into free buffers until it ends, a read fails, or free is closed.
 func (f *File) readAhead(off, end int64, free <-chan []byte, full chan<- segment) {
 	for at := off; at < end; {
 		p, more := <-free

@@ -16,18 +16,18 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A cursor is a stream from one replica, mostly to the end of its block.
+// A cursor is a stream from one replica, usually to the end of its block.
 type cursor struct {
 	block  wire.Block
 	place  wire.Place
-	off    int64 // where in the block the next byte is
-	end    int64 // where the stream ends
+	off    int64 // position of the next byte in the block
+	end    int64 // end of the stream
 	in     *pipe.Checked
 	cancel context.CancelFunc
 
-	// A new timer for each read would wake another thread each time; one that is only put off does not.
+	// Starting a new timer for each read would wake another thread each time. Resetting one does not.
 	watch *time.Timer
-	began atomic.Pointer[time.Time] // when the read began that is under way
+	began atomic.Pointer[time.Time] // start of the read in progress
 }
 
 func newCursor(b wire.Block, p wire.Place, off, end int64, in *pipe.Checked, cancel context.CancelFunc, stall time.Duration) *cursor {
@@ -43,10 +43,10 @@ func newCursor(b wire.Block, p wire.Place, off, end int64, in *pipe.Checked, can
 func (c *cursor) close() {
 	c.watch.Stop()
 	c.cancel()
-	_ = c.in.Close() // the stream is given up
+	_ = c.in.Close() // nobody reads the stream any more
 }
 
-// read fills p; a replica that pauses for too long is given up.
+// read fills p. It gives up a replica that pauses for too long.
 func (c *cursor) read(p []byte, stall time.Duration) (n int, err error) {
 	defer c.began.Store(nil)
 	for n < len(p) && err == nil {
@@ -67,10 +67,10 @@ func (c *cursor) read(p []byte, stall time.Duration) (n int, err error) {
 	return n, err
 }
 
-// maxIdle is how many streams of a file are kept open for reading on.
+// maxIdle is how many streams of a file are kept open for later reads.
 const maxIdle = 4
 
-// takeCursor finds a stream that is just there.
+// takeCursor returns an idle stream at this position, or nil.
 func (f *File) takeCursor(b wire.Block, off int64) *cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *File) keepCursor(c *cursor) {
 	}
 }
 
-// order puts replicas that failed lately last.
+// order puts the replicas that failed most recently last.
 func (f *File) order(places []wire.Place) []wire.Place {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +108,8 @@ func (f *File) order(places []wire.Place) []wire.Place {
 	return out
 }
 
-// openCursor opens a stream at the first replica that answers. One that takes long to begin
-// gets company from the next; who begins first wins.
+// openCursor opens a stream at the first replica that answers. If one takes long, the next is asked too and the
+// first answer wins.
 func (f *File) openCursor(b wire.LocatedBlock, off, end int64) (*cursor, error) {
 	places := f.order(b.Places)
 	if len(places) == 0 {
@@ -153,8 +153,7 @@ func (f *File) openCursor(b wire.LocatedBlock, off, end int64) (*cursor, error) 
 	return nil, failure(b, errs)
 }
 
-// failure sums up why no replica could be read. Only when all are damaged is the block
-// itself.
+// failure explains why no replica could be read. The block is corrupt only if all of them are.
 func failure(b wire.LocatedBlock, errs []error) error {
 	kind := wire.Corrupt
 	for _, e := range errs {
@@ -194,7 +193,7 @@ func (f *File) fetch(b wire.LocatedBlock, p wire.Place, off, end int64) (*cursor
 	return newCursor(b.Block, p, off, end, in, cancel, f.c.cfg.Stall), nil
 }
 
-// A localBlock is a block file on this machine, or the knowledge that it cannot be read here.
+// A localBlock is a block file on this machine. Without a Local it cannot be read here.
 type localBlock struct {
 	gen uint64
 	*blocks.Local
@@ -206,7 +205,7 @@ func (l *localBlock) close() {
 	}
 }
 
-// readLocal reads straight from the disk if a replica is on this node; 0 if it cannot.
+// readLocal reads straight from the disk if this node has a replica. It returns 0 if it cannot.
 func (f *File) readLocal(p []byte, b wire.LocatedBlock, off int64) int {
 	if f.c.cfg.NoLocal || f.c.cfg.Node == "" {
 		return 0
@@ -232,7 +231,7 @@ func (f *File) readLocal(p []byte, b wire.LocatedBlock, off int64) int {
 	return n
 }
 
-// local opens a block file once.
+// local opens a block file, once.
 func (f *File) local(b wire.LocatedBlock, p wire.Place) *localBlock {
 	f.mu.Lock()
 	l, known := f.locals[b.ID]

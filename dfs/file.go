@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A File is open for reading at any place, by several goroutines.
+// A File is open for reading at any offset, by several goroutines.
 type File struct {
 	c    *Client
 	ctx  context.Context
@@ -23,8 +23,8 @@ type File struct {
 
 	mu     sync.Mutex // guards the fields below
 	blocks []wire.LocatedBlock
-	bad    map[wire.NodeName]time.Time // replicas that failed us, and when
-	idle   []*cursor                   // streams that may be read on, newest last
+	bad    map[wire.NodeName]time.Time // replicas that failed, and when
+	idle   []*cursor                   // streams that later reads may continue, newest last
 	locals map[wire.BlockID]*localBlock
 	near   near
 	pos    int64 // of Read and Seek
@@ -43,7 +43,7 @@ func (c *Client) Open(ctx context.Context, path string) (*File, error) {
 	return f, nil
 }
 
-// locate asks where all blocks are.
+// locate fetches the places of all blocks.
 func (f *File) locate() error {
 	var all []wire.LocatedBlock
 	for off := int64(0); ; {
@@ -78,7 +78,7 @@ func (f *File) Size() int64 { return f.info.Len }
 // Info describes the file as it was when it was opened.
 func (f *File) Info() wire.FileInfo { return f.info }
 
-// blockAt finds the block that holds an offset.
+// blockAt returns the block that holds an offset.
 func (f *File) blockAt(off int64) (wire.LocatedBlock, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,13 +89,13 @@ func (f *File) blockAt(off int64) (wire.LocatedBlock, bool) {
 	return f.blocks[i], true
 }
 
-// ReadAt reads from any place. Bytes are right or there is an error. Who reads a range in order says so first, with
-// WillRead.
+// ReadAt implements io.ReaderAt. It returns only verified bytes. Callers that read a range in order should
+// announce it with WillRead.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.readFull(p, off, f.ahead(off, len(p)))
 }
 
-// readFull fills p. Nobody will read on past until: no more than that is asked for.
+// readFull fills p. Reads will end at until, so it asks for no more than that.
 func (f *File) readFull(p []byte, off, until int64) (int, error) {
 	if off < 0 {
 		return 0, wire.Errorf(wire.Invalid, "%s: read at %d", f.path, off)
@@ -115,8 +115,8 @@ func (f *File) readFull(p []byte, off, until int64) (int, error) {
 	return done, nil
 }
 
-// readSome reads at least a byte, from whichever replica has it, and asks the name service
-// again when none has: replicas move.
+// readSome reads at least one byte from any replica. If none has it, it asks the name service again, since
+// replicas move.
 func (f *File) readSome(p []byte, off, until int64) (n int, err error) {
 	err = rpc.Retry{First: 50 * time.Millisecond, For: f.c.cfg.Patience}.Do(f.ctx, func() error {
 		b, ok := f.blockAt(off)
@@ -136,7 +136,7 @@ func (f *File) readSome(p []byte, off, until int64) (n int, err error) {
 	return n, err
 }
 
-// tryReplicas reads from the local disk, what is kept, an open stream, or a replica, in this order.
+// tryReplicas reads from the local disk, kept chunks, an open stream, or a replica, in this order.
 func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, error) {
 	if n := f.readLocal(p, b, off); n > 0 {
 		return n, nil
@@ -150,7 +150,7 @@ func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, 
 	if cur == nil && small(p, off, end) {
 		if n, err := f.fetchNear(p, b, off); n > 0 {
 			return n, err
-		} // the stream below tries the others, and says what is wrong
+		} // the stream below tries the other replicas and reports what is wrong
 	}
 	if cur == nil || cur.end < end {
 		if cur != nil {
@@ -174,7 +174,7 @@ func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, 
 	return n, nil
 }
 
-// tryOthers goes on after a stream failed in mid-read.
+// tryOthers continues after a stream failed during a read.
 func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off, end int64, first error) (int, error) {
 	for range b.Places {
 		cur, err := f.openCursor(b, off, end)
@@ -193,7 +193,7 @@ func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off, end int64, first er
 	return 0, first
 }
 
-// blame remembers a replica that failed and, if it is damaged, tells its node to look.
+// blame remembers a replica that failed. If it is damaged, blame tells its node to check it.
 func (f *File) blame(at wire.Place, b wire.LocatedBlock, err error) {
 	f.mu.Lock()
 	f.bad[at.Node] = time.Now()
@@ -203,11 +203,11 @@ func (f *File) blame(at wire.Place, b wire.LocatedBlock, err error) {
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()
-	// If it is not told, its scrubber finds out.
+	// If this fails, the node's scrubber finds the damage.
 	_, _ = api.BlockSuspect.Call(ctx, f.c.cfg.Client, at.Addr, wire.BlockRequest{Block: b.Block, Token: b.Token})
 }
 
-// Read reads on from where the last Read or Seek ended.
+// Read continues where the last Read or Seek ended.
 func (f *File) Read(p []byte) (int, error) {
 	f.mu.Lock()
 	pos := f.pos
@@ -239,8 +239,7 @@ func (f *File) Seek(off int64, whence int) (int64, error) {
 	return off, nil
 }
 
-// Close ends reading and waits for replicas that were asked and no longer needed. It may be
-// called twice.
+// Close closes the streams and waits for requests that are still under way. It may be called twice.
 func (f *File) Close() error {
 	defer f.wg.Wait()
 	f.mu.Lock()

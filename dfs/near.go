@@ -7,12 +7,12 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A replica sends whole chunks, and what is on its way cannot be called back. So no more is asked for than will be read:
-// what the reader has announced with WillRead, in one stream, and else just what a call asks for. Chunks that a small
-// read did not use up are kept for the next ones: a split of text looks for the line that its range begins in, then
-// for the one that it ends in, and reads what is between.
+// A replica sends whole chunks, and data in flight cannot be called back. So a File asks only for what will be
+// read: the range that WillRead announced, in one stream, or else just what the call needs. It keeps chunks
+// that a small read did not use up for later reads. A split of text looks for the line in which its range
+// begins, then for the one in which it ends, and then reads what is between.
 
-// near is what is kept of a file, the oldest first.
+// near is the kept chunks of a file, oldest first.
 type near struct {
 	from, to int64 // announced by WillRead
 	chunks   []nearChunk
@@ -24,7 +24,7 @@ type nearChunk struct {
 	data  []byte
 }
 
-// maxNear is how many chunks are kept: a range of text needs two at either end.
+// maxNear is how many chunks are kept. A range of text needs two at either end.
 const maxNear = 4
 
 // WillRead announces that the range from one offset to another will be read in order. It replaces an earlier one.
@@ -34,7 +34,7 @@ func (f *File) WillRead(from, to int64) {
 	f.near.from, f.near.to = from, to
 }
 
-// ahead is up to where bytes from off on are asked for when n are read.
+// ahead returns the offset up to which to ask for bytes when n are read at off.
 func (f *File) ahead(off int64, n int) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +44,7 @@ func (f *File) ahead(off int64, n int) int64 {
 	return off + int64(n)
 }
 
-// readNear copies what is kept of a block from off on, and returns where the next chunk that is kept begins, or end.
+// readNear copies kept bytes of a block from off on. It returns where the next kept chunk begins, or end.
 func (f *File) readNear(p []byte, b wire.Block, off, end int64) (n int, next int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +63,7 @@ func (f *File) readNear(p []byte, b wire.Block, off, end int64) (n int, next int
 	return 0, next
 }
 
-// small reports whether a read is better served by chunks that are kept than by a stream.
+// small reports whether kept chunks serve a read better than a stream.
 func small(p []byte, off, end int64) bool {
 	return len(p) < pipe.ChunkSize && end-off < pipe.ChunkSize
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// An outBlock is one block on its way to its replicas.
+// An outBlock is a block on its way to its replicas.
 type outBlock struct {
-	block  wire.Block // Len is what it may grow to
+	block  wire.Block // Len is the most that it may grow to
 	hops   []pipe.Hop
-	sender sender       // nil while there is none
-	off    int64        // end of what was given to send
-	window []inFlight   // given to send and not yet acknowledged
-	last   bool         // the last packet is among what was given
-	broken *pipe.Broken // why the pipeline has to be mended
+	sender sender       // nil if there is none
+	off    int64        // end of what was passed to the sender
+	window []inFlight   // passed to the sender and not yet acknowledged
+	last   bool         // the last packet was passed to the sender
+	broken *pipe.Broken // why the pipeline must be mended
 	acked  int64
 	token  string
 }
@@ -29,7 +29,7 @@ type sender interface {
 	Send(p *pipe.Packet) error
 	Wait(off int64, done bool) error
 	State() (acked int64, done bool, err *pipe.Broken)
-	Close() (released bool) // if not, packets that were sent may still be read from
+	Close() (released bool) // if false, packets that were sent may still be read
 }
 
 type inFlight struct {
@@ -46,7 +46,7 @@ func newOutBlock(pl wire.Pipeline, size int64) *outBlock {
 	return b
 }
 
-// open makes the pipeline and sends again what was not acknowledged.
+// open opens the pipeline and sends again what was not acknowledged.
 func (b *outBlock) open(w *Writer, resume bool) error {
 	err := b.connect(w, resume)
 	if err == nil {
@@ -64,7 +64,7 @@ func (b *outBlock) open(w *Writer, resume bool) error {
 	return br
 }
 
-// connect reaches the first replica, in this process if it is here.
+// connect connects to the first replica, which may be in this process.
 func (b *outBlock) connect(w *Writer, resume bool) error {
 	cfg := &w.c.cfg
 	args := pipe.WriteArgs{Block: b.block, Start: b.acked, Resume: resume, From: b.hops[0].From, Next: b.hops[1:], Token: b.token}
@@ -88,7 +88,7 @@ func (b *outBlock) resend() error {
 			return err
 		}
 	}
-	if b.last && len(b.window) == 0 { // all bytes are there, but not everybody has finished
+	if b.last && len(b.window) == 0 { // all bytes are there, but some replica has not finished
 		p := new(pipe.Buffer).Seal(0, b.acked, true)
 		return b.sender.Send(&p)
 	}
@@ -109,7 +109,7 @@ func (b *outBlock) close() {
 	b.trim(nil)
 }
 
-// trim forgets what everybody has.
+// trim drops packets that all replicas have.
 func (b *outBlock) trim(w *Writer) {
 	i := 0
 	for i < len(b.window) && b.window[i].p.End() <= b.acked {
@@ -121,7 +121,7 @@ func (b *outBlock) trim(w *Writer) {
 	b.window = slices.Delete(b.window, 0, i)
 }
 
-// send gives a packet to the pipeline and waits while too much is under way.
+// send gives a packet to the pipeline and waits while too many are in flight.
 func (b *outBlock) send(w *Writer, buf *pipe.Buffer, p pipe.Packet) error {
 	b.window = append(b.window, inFlight{buf, p})
 	b.off, b.last = p.End(), p.Last
@@ -136,7 +136,7 @@ func (b *outBlock) send(w *Writer, buf *pipe.Buffer, p pipe.Packet) error {
 	return b.mend(w, err)
 }
 
-// finish waits until the block is on disk everywhere and says where that is.
+// finish waits until the block is on disk on all replicas and returns where they are.
 func (b *outBlock) finish(w *Writer) (wire.Block, []wire.NodeName, error) {
 	for {
 		err := b.sender.Wait(b.off, true)
@@ -168,9 +168,8 @@ func (b *outBlock) mend(w *Writer, err error) error {
 	return b.recover(w)
 }
 
-// recover drops the replica that failed, asks for a new generation and perhaps other nodes,
-// and opens the pipeline again, until it stands or nobody is left who has what was
-// acknowledged. If nothing was, anybody can begin anew.
+// recover drops the replica that failed, asks for a new generation and perhaps other nodes, and opens the pipeline
+// again, until that works or no replica is left with what was acknowledged. If nothing was, any node can start over.
 func (b *outBlock) recover(w *Writer) error {
 	alive := slices.Clone(b.hops)
 	first := b.broken
@@ -196,8 +195,8 @@ func (b *outBlock) recover(w *Writer) error {
 	return wire.Errorf(wire.Unavailable, "%s: no replica is left (first: %w; last: %w)", b.block.ID, first, b.broken)
 }
 
-// bump gets the block's next generation, written by those that are alive and, after them, by
-// nodes that first fetch what the others have.
+// bump gets the block's next generation. The live replicas write it, and behind them new nodes that first fetch
+// what the others have.
 func (b *outBlock) bump(w *Writer, alive []pipe.Hop) error {
 	names := make([]wire.NodeName, len(alive))
 	for i, h := range alive {

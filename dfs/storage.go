@@ -16,7 +16,7 @@ import (
 
 func baseName(p string) string { return p[strings.LastIndexByte(p, '/')+1:] }
 
-// stat is a FileInfo as package fs has it.
+// stat is a FileInfo as package fs expects it.
 type stat struct{ wire.FileInfo }
 
 func (s stat) Name() string {
@@ -40,7 +40,7 @@ func (s stat) Mode() fs.FileMode {
 	return m
 }
 
-// Storage is the block store as jobs use it. ctx bounds everything done through it.
+// Storage returns the block store as jobs use it. ctx bounds everything done through it.
 func (c *Client) Storage(ctx context.Context) storage.FS { return &store{c, ctx} }
 
 type store struct {
@@ -115,7 +115,7 @@ func (s *store) RemoveAll(p string) error {
 	return err
 }
 
-// Blocks are those of a file with their nodes, a page of the master's at a time.
+// Blocks yields the blocks of a file with their nodes, fetched page by page.
 func (s *store) Blocks(p string) iter.Seq2[storage.Block, error] {
 	return func(yield func(storage.Block, error) bool) {
 		for off := int64(0); ; {
@@ -143,8 +143,7 @@ func (s *store) Blocks(p string) iter.Seq2[storage.Block, error] {
 
 func (s *store) Resolve(p string) (string, error) { return path.Clean(p), nil }
 
-// FS is the block store as package io/fs sees one: names without a slash in front, "." for
-// the root.
+// FS returns the block store as an io/fs file system: names have no leading slash, and "." is the root.
 func (c *Client) FS(ctx context.Context) fs.FS { return ioFS{c, ctx} }
 
 type ioFS struct {
@@ -196,7 +195,7 @@ func (f ioFS) Stat(name string) (fs.FileInfo, error) {
 	return dirStat(info, name), nil
 }
 
-// dirStat names the root as package fs does.
+// dirStat returns info with the root named as in package fs.
 func dirStat(info wire.FileInfo, name string) fs.FileInfo {
 	if name == "." {
 		info.Path = "/."

@@ -10,31 +10,31 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// CreateOptions say how a file is to be stored. Zero means the cluster's defaults.
+// CreateOptions say how to store a file. Zero values mean the cluster's defaults.
 type CreateOptions struct {
 	Replication int
 	BlockSize   int64
 	Overwrite   bool // replace an existing file, at Close
-	NoParents   bool // fail if the directory is not there
+	NoParents   bool // fail if the directory does not exist
 	Racks       []string
 }
 
-// A Writer is a file being written. One goroutine uses it. Nobody sees the file until Close
-// has returned nil; after any error the file is given up.
+// A Writer is a file being written. Only one goroutine may use it. Nobody sees the file until Close has
+// returned nil. After any error the file is given up.
 type Writer struct {
 	c     *Client
 	ctx   context.Context
 	file  wire.FileInfo
 	racks []string
 
-	buf    *pipe.Buffer // the chunk being filled, nil until there is something to put in
+	buf    *pipe.Buffer // the chunk being filled, or nil
 	n      int
 	crc    uint32
 	size   int64
 	block  *outBlock // being written, nil between blocks
 	prev   *wire.Block
 	stored []wire.NodeName
-	bad    []wire.NodeName // nodes that failed us
+	bad    []wire.NodeName // nodes that failed
 	spare  []*pipe.Buffer
 	closed bool
 	err    error
@@ -53,7 +53,7 @@ func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Wri
 	return &Writer{c: c, ctx: ctx, file: resp.File, racks: o.Racks}, nil
 }
 
-// Write adds bytes.
+// Write appends bytes to the file.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, wire.Errorf(wire.Invalid, "%s: write after close", w.file.Path)
@@ -70,7 +70,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return done, w.err
 }
 
-// offset is where in its block the chunk being filled begins.
+// offset returns where in its block the chunk being filled begins.
 func (w *Writer) offset() int64 {
 	if w.block == nil {
 		return 0
@@ -78,10 +78,10 @@ func (w *Writer) offset() int64 {
 	return w.block.off
 }
 
-// room is how long that chunk may get.
+// room returns how many bytes that chunk may hold.
 func (w *Writer) room() int { return int(min(pipe.ChunkSize, w.file.BlockSize-w.offset())) }
 
-// flush sends the chunk; with last it also ends the block.
+// flush sends the chunk. With last it also ends the block.
 func (w *Writer) flush(last bool) error {
 	if w.block == nil {
 		if err := w.nextBlock(); err != nil {
@@ -107,7 +107,7 @@ func (w *Writer) flush(last bool) error {
 	return nil
 }
 
-// needBuffer makes sure that there is a chunk to fill.
+// needBuffer provides a chunk to fill.
 func (w *Writer) needBuffer() {
 	if w.buf != nil {
 		return
@@ -119,8 +119,7 @@ func (w *Writer) needBuffer() {
 	w.buf = new(pipe.Buffer)
 }
 
-// nextBlock asks for a block and opens its pipeline. Nodes that cannot be reached are
-// excluded and another block is asked for.
+// nextBlock asks for a block and opens its pipeline. Nodes that cannot be reached are excluded and replaced.
 func (w *Writer) nextBlock() error {
 	var last error
 	for range maxTries {
@@ -128,7 +127,7 @@ func (w *Writer) nextBlock() error {
 			File: w.file.ID, Holder: w.c.holder, Writer: w.c.cfg.Node, Previous: w.prev, Stored: w.stored, Exclude: w.bad, Hints: w.racks,
 		})
 		if wire.KindOf(err) == wire.Unavailable && len(w.bad) > 0 && err != nil {
-			w.bad = nil // better one that failed before than none
+			w.bad = nil // a node that failed before is better than none
 			continue
 		}
 		if err != nil {
@@ -150,11 +149,11 @@ func (w *Writer) nextBlock() error {
 	return fmt.Errorf("write %s: no pipeline after %d tries: %w", w.file.Path, maxTries, last)
 }
 
-// maxTries bounds how often a block is begun, or its pipeline mended.
+// maxTries bounds how often a block is begun or its pipeline mended.
 const maxTries = 10
 
-// Close ends the file. When it returns nil the file is there under its name and its bytes
-// are on disk. It may be called twice.
+// Close ends the file. When it returns nil, the file exists under its name and its bytes are on disk. It may be
+// called twice.
 func (w *Writer) Close() error {
 	if w.closed {
 		return w.err
@@ -176,7 +175,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Abort gives the file up: nothing of it will be seen.
+// Abort gives the file up: nobody will see any of it.
 func (w *Writer) Abort() {
 	if w.closed {
 		return
@@ -187,7 +186,7 @@ func (w *Writer) Abort() {
 	w.c.dropLease()
 }
 
-// Pipeline lists the nodes that the block being written goes to.
+// Pipeline lists the nodes to which the current block is written.
 func (w *Writer) Pipeline() (nodes []wire.NodeName) {
 	if w.block != nil {
 		for _, h := range w.block.hops {
@@ -197,7 +196,7 @@ func (w *Writer) Pipeline() (nodes []wire.NodeName) {
 	return nodes
 }
 
-// Forget drops the file as a process that dies would: the name service is told nothing.
+// Forget drops the file as a dying process would: the name service is not told.
 func (w *Writer) Forget() {
 	if w.closed {
 		return
@@ -214,17 +213,17 @@ func (w *Writer) abandon() {
 	if w.block != nil {
 		w.block.close()
 	}
-	// The lease ends the file if this does not arrive.
+	// If this does not arrive, the file ends with the lease.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), w.c.cfg.LeaseEvery*2)
 	defer cancel()
 	_, _ = rpcCall(ctx, w.c, api.DFSAbandon, wire.LeaseRequest{Holder: w.c.holder, File: w.file.ID})
 }
 
-// Sync does nothing: a file is durable as a whole, at Close.
+// Sync does nothing, since a file becomes durable as a whole, at Close.
 func (w *Writer) Sync() error { return w.err }
 
-// Size is how many bytes were written.
+// Size returns how many bytes were written.
 func (w *Writer) Size() int64 { return w.size + int64(w.n) }
 
-// CRC is the CRC32C of what was sent so far; after Close, of the file.
+// CRC returns the CRC32C of what was sent so far; after Close, of the file.
 func (w *Writer) CRC() uint32 { return w.crc }

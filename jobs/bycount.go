@@ -6,9 +6,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// byCount is the second stage of jobs that count: it reads what emitCount has written and
-// writes "count TAB string", most frequent first, equal counts in order of the
-// strings. With k > 0 only the first k come out.
+// byCount returns the second stage of jobs that count. It reads what emitCount has written and writes "count TAB
+// string", most frequent first, equal counts in order of the strings. With k > 0 it writes only the first k.
 func byCount(base mapreduce.Job, k int) mapreduce.Job {
 	return mapreduce.Job{
 		Name: base.Name + ", by count", Output: base.Output, Format: base.Format,
@@ -30,15 +29,16 @@ func byCount(base mapreduce.Job, k int) mapreduce.Job {
 	}
 }
 
-// emitCount writes a string and its count for the second stage: the count, as bytes that sort by falling count, and the string. Joined they are a key
-// that sorts by falling count, then by rising string. The string may be large: it is not copied.
+// emitCount writes a string and its count for the second stage: the count, as bytes that sort by falling count, and
+// the string. Together they are a key that sorts by falling count, then by rising string. The string, which may be
+// large, is not copied.
 func emitCount(out mapreduce.Emitter, s []byte, n int64) {
 	var count [8]byte
 	binary.BigEndian.PutUint64(count[:], ^mapreduce.EncodeInt(n))
 	out.Emit(count[:], s)
 }
 
-// counts is the reduce of a first stage that hands on every string.
+// counts is the reduce of a first stage that passes on every string.
 var counts = mapreduce.Reduce{
 	Key: mapreduce.Bytes, Value: mapreduce.Bytes,
 	New: func(*mapreduce.Task) (mapreduce.Reducer, error) {
@@ -69,8 +69,7 @@ func passKey(key []byte, _ mapreduce.Values, out mapreduce.Emitter) error {
 	return nil
 }
 
-// firstK takes inverted keys apart again, the first most of them, or all when most
-// is 0.
+// firstK splits inverted keys again: the first most of them, or all if most is 0.
 type firstK struct {
 	most, seen int
 	count      []byte

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// flagOf names the flags that set the fields of a job and of an engine's configuration.
+// flagOf maps the fields of a job, and of an engine's configuration, to their flags.
 var flagOf = map[string]string{
 	"Reducers":       "reducers",
 	"SplitBytes":     "split-bytes",
@@ -24,8 +24,7 @@ var flagOf = map[string]string{
 	"Scheduling.Expect.ReduceTime":   "expect-reduce-time",
 }
 
-// NameFlags says what is wrong in the words of the command line, where the values came from: flags, after
-// these dashes, in place of the fields of Go.
+// NameFlags replaces the Go fields in an error by the command line's flags, with these dashes before them.
 func NameFlags(dashes string, err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var errs []error
@@ -34,7 +33,7 @@ func NameFlags(dashes string, err error) error {
 		}
 		return errors.Join(errs...)
 	}
-	if f, ok := err.(*mapreduce.FieldError); ok && flagOf[f.Field] != "" { //nolint:errorlint // what was put around one would be lost
+	if f, ok := err.(*mapreduce.FieldError); ok && flagOf[f.Field] != "" { //nolint:errorlint // a wrapper would be lost
 		return errors.New(dashes + flagOf[f.Field] + " " + f.Problem)
 	}
 	return err

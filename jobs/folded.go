@@ -12,16 +12,16 @@ type lineEngine interface {
 	FindAllIndex(line []byte, n int) [][]int
 }
 
-// folded is a string that matches in upper and lower case and may have any bytes in it: letters match what they match in an expression
-// with (?i), and bytes that are no UTF-8, which no expression can have, match themselves.
+// folded is a string of any bytes that matches in upper and lower case. Letters match what they match in an
+// expression with (?i). Bytes that are not UTF-8, which no expression can contain, match themselves.
 type folded struct {
-	parts [][][]byte // each matches one of several
+	parts [][][]byte // each part matches one of several
 	first [256]bool  // bytes that a match can begin with
 }
 
 var _ lineEngine = (*folded)(nil)
 
-// newFolded also gives the longest string of bytes that every match has in it as they are.
+// newFolded also returns the longest string that every match contains unchanged.
 func newFolded(s string) (f *folded, must string) {
 	f = &folded{}
 	plain := 0 // bytes before i that match only themselves
@@ -46,7 +46,7 @@ func newFolded(s string) (f *folded, must string) {
 	return f, must
 }
 
-// foldsOf are a rune and those that differ from it in case only.
+// foldsOf returns a rune and those that differ from it only in case.
 func foldsOf(r rune) (out [][]byte) {
 	out = append(out, utf8.AppendRune(nil, r))
 	for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
@@ -55,7 +55,7 @@ func foldsOf(r rune) (out [][]byte) {
 	return out
 }
 
-// next is where the first match at or behind from begins and ends; -1 if there is none.
+// next returns where the first match at or behind from begins and ends, or -1.
 func (f *folded) next(line []byte, from int) (begin, end int) {
 	for ; from < len(line); from++ {
 		if f.first[line[from]] {
@@ -67,7 +67,8 @@ func (f *folded) next(line []byte, from int) (begin, end int) {
 	return -1, -1
 }
 
-// matchAt is where a match ends that begins at a place; -1 if none does. Of what a part matches, no two begin alike.
+// matchAt returns where a match ends that begins at a place, or -1 if none does. No alternative of a part is a
+// prefix of another.
 func (f *folded) matchAt(line []byte, at int) int {
 	for _, part := range f.parts {
 		was := at
@@ -84,13 +85,13 @@ func (f *folded) matchAt(line []byte, at int) int {
 	return at
 }
 
-// Match says whether a line has a match.
+// Match reports whether a line has a match.
 func (f *folded) Match(line []byte) bool {
 	begin, _ := f.next(line, 0)
 	return begin >= 0
 }
 
-// FindAllIndex gives the first n matches, or all of them if n is negative, from left to right, none inside another.
+// FindAllIndex returns the first n matches, or all of them if n is negative, from left to right, without overlaps.
 func (f *folded) FindAllIndex(line []byte, n int) (out [][]int) {
 	for begin, end := f.next(line, 0); begin >= 0 && len(out) != n; begin, end = f.next(line, end) {
 		out = append(out, []int{begin, end})

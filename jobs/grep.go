@@ -69,7 +69,7 @@ func (g *grepOptions) matcher() (matcher, error) {
 		return matcher{}, errors.New("no pattern: give --pattern")
 	}
 	if g.fixed && !g.ignoreCase && !bytes.Contains([]byte(g.pattern), newline) {
-		return matcher{plain: []byte(g.pattern)}, nil // also bytes that are no UTF-8
+		return matcher{plain: []byte(g.pattern)}, nil // bytes that are not UTF-8 are allowed
 	}
 	if g.fixed && !utf8.ValidString(g.pattern) {
 		return matcher{search: newFoldedSearch(g.pattern)}, nil
@@ -91,7 +91,7 @@ func (g *grepOptions) matcher() (matcher, error) {
 	return matcher{search: search}, nil
 }
 
-// countGrep counts the matches that are not empty, from left to right, none inside another.
+// countGrep counts the nonempty matches, from left to right, without overlaps.
 type countGrep struct {
 	plain []byte
 	searcher
@@ -135,8 +135,7 @@ func (g *lineGrep) Map(r mapreduce.Record, out mapreduce.Emitter) error {
 	return nil
 }
 
-// MapChunk searches the whole chunk at once, and only looks for the ends of those lines
-// that have a match.
+// MapChunk searches the whole chunk at once, and only looks for the ends of matching lines.
 func (g *lineGrep) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
 	if g.plain != nil {
 		g.plainLines(chunk, out)

@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// hadoopSetting is what a setting of Hadoop does here: one of the two.
+// hadoopSetting is the effect of a Hadoop setting here: one of the two.
 type hadoopSetting struct {
 	set  func(job *mapreduce.Job, value string) error
-	flag string // that means the same
+	flag string // the equivalent flag
 }
 
-// hadoopSettings are the settings of Hadoop that mean something here, by their names of today.
+// hadoopSettings are the Hadoop settings that have a meaning here, by their present names.
 var hadoopSettings = map[string]hadoopSetting{
 	"mapreduce.job.reduces":                           {set: setReduces},
 	"mapreduce.job.name":                              {set: func(j *mapreduce.Job, v string) error { j.Name = v; return nil }},
@@ -47,7 +47,7 @@ var hadoopSettings = map[string]hadoopSetting{
 	"mapreduce.input.linerecordreader.line.maxlength": {flag: "--max-record-bytes"},
 }
 
-// hadoopOld are older names of settings.
+// hadoopOld maps older names of settings to present ones.
 var hadoopOld = map[string]string{
 	"mapred.reduce.tasks": "mapreduce.job.reduces", "mapred.job.name": "mapreduce.job.name", "mapred.job.queue.name": "mapreduce.job.queuename",
 	"mapred.job.priority": "mapreduce.job.priority", "mapred.task.timeout": "mapreduce.task.timeout", "io.sort.mb": "mapreduce.task.io.sort.mb",
@@ -61,7 +61,8 @@ var hadoopOld = map[string]string{
 	"mapred.job.map.memory.mb": "mapreduce.map.memory.mb", "mapred.job.reduce.memory.mb": "mapreduce.reduce.memory.mb", "user.name": "mapreduce.job.user.name",
 }
 
-// hadoopPrefixes begin the names that are Hadoop's own, of today and of its old days. All others are the user's, for the commands.
+// hadoopPrefixes are the prefixes of Hadoop's own names, past and present. All other names are the user's, for the
+// commands.
 var hadoopPrefixes = []string{
 	"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "ipc.", "ha.", "tfile.", "seq.io.", "ftp.", "s3.", "s3native.",
 	"num.key.fields.", "map.output.", "map.input.", "map.sort.", "reduce.output.", "key.value.", "sequencefile.filter.", "tmpfiles", "tmpjars", "tmparchives",
@@ -70,8 +71,8 @@ var hadoopPrefixes = []string{
 	"file.client-write-packet-size", "file.replication", "file.stream-buffer-size", "rpc.engine.", "slave.host.name", "session.id", "user.name", "group.name", "zlib.compress.level",
 }
 
-// applyHadoop does what settings of Hadoop ask for, and refuses those that would do nothing: a job that runs otherwise than
-// it was told to is worse than one that does not run.
+// applyHadoop applies Hadoop settings, and refuses those that would have no effect: a job that does not run as it
+// was told is worse than one that does not run.
 func applyHadoop(job *mapreduce.Job, params map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		now := name

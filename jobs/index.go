@@ -66,16 +66,16 @@ var invertedIndex = Builtin{
 
 var tab = []byte{'\t'}
 
-// indexMapper emits "word TAB file"; words hold no tab, so all keys of a word stand
-// together when sorted, and its files in order. It takes whole chunks of lines, as wordMapper does.
+// indexMapper emits "word TAB file". Words contain no tab, so sorting puts all keys of a word together, and its
+// files in order. Like wordMapper, it takes whole chunks of lines.
 type indexMapper struct {
 	task      *mapreduce.Task
 	key       []byte
-	input     string // as the task has it
+	input     string // as the task names it
 	printable string // the same as part of a line
 	seen      seenWords
 	waiting   waitingWords
-	to        mapreduce.Emitter // of the chunk
+	to        mapreduce.Emitter // for the current chunk
 }
 
 var _ mapreduce.ChunkMapper = (*indexMapper)(nil)
@@ -96,7 +96,7 @@ func (m *indexMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) err
 	return nil
 }
 
-// fileEmitter adds the file to the words that it is given, and leaves out most of those that it was given before.
+// fileEmitter adds the file to the words that it receives, and drops most of those that it received before.
 type fileEmitter struct{ m *indexMapper }
 
 func (e fileEmitter) Emit(key, _ []byte) { e.EmitInt(key, 1) }
@@ -118,7 +118,7 @@ func (e fileEmitter) emit(word []byte) {
 	}
 }
 
-// longestKept is how long a key may be for its memory to be used again: a longer one is a good part of a small budget.
+// longestKept is the longest key whose memory is reused. A longer one is a good part of a small budget.
 const longestKept = 1 << 20
 
 // fileList writes the files of a word, separated by spaces.

@@ -47,21 +47,22 @@ var join = Builtin{
 	},
 }
 
-// A map output key is the row's, with 00 in it written as 00 ff, then 00 and the table that the row comes from. So the bytes sort as the keys of
-// the rows do, and no comparison has to know of the tables; left sorts before right, so that the reducer holds only the left rows of one key.
+// A map output key is the row's key, with 00 in it written as 00 ff, then 00 and the table of the row. So the bytes
+// sort as the rows' keys do, and no comparison has to know about the tables. Left sorts before right, so the reducer
+// holds only the left rows of one key.
 const (
 	leftTag  = 0
 	rightTag = 1
 )
 
-// Counters of the join: rows that have no separator, and those of them that have a comma.
+// Counters of the join: rows without a separator, and how many of these have a comma.
 const (
 	joinGroup = "join"
 	wholeRows = "rows without a separator"
 	commaRows = "of these with a comma"
 )
 
-// joinHint: tables of another form than the job reads share no key, or only whole rows.
+// joinHint explains a join without results: tables in another format share no key, or only whole rows.
 func joinHint(c mapreduce.Counts) string {
 	whole, rows := c.Get(joinGroup, wholeRows), c.Get(mapreduce.TaskGroup, mapreduce.MapInputRecords)
 	switch commas := c.Get(joinGroup, commaRows); {
@@ -79,7 +80,7 @@ func tagMap(tag, separator byte) mapreduce.Map {
 	}}
 }
 
-// joinMapper divides rows at the separator. A row without one is all key.
+// joinMapper splits rows at the separator. A row without one is all key.
 type joinMapper struct {
 	task           *mapreduce.Task
 	tag, separator byte
@@ -125,10 +126,10 @@ func appendTagged(dst, key []byte, tag byte) []byte {
 	}
 }
 
-// untag is what all map output keys of one key of rows have in common.
+// untag returns the common part of all map output keys that belong to one key.
 func untag(key []byte) []byte { return key[:len(key)-2] }
 
-// rowKey is the key of the rows.
+// rowKey returns the key of the rows.
 func rowKey(key []byte) []byte {
 	key = untag(key)
 	if bytes.IndexByte(key, 0) < 0 {
@@ -142,10 +143,10 @@ func compareUntagged(a, b []byte) int { return bytes.Compare(untag(a), untag(b))
 // crossProduct pairs each right row of a key with every left one.
 type crossProduct struct {
 	left  replay
-	parts [3][]byte // of the pair that is emitted: left row, tab, right row
+	parts [3][]byte // of the emitted pair: left row, tab, right row
 }
 
-// partsEmitter takes a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
+// partsEmitter takes a pair whose value is given in parts. Rows may be large, and the output need not join them.
 type partsEmitter interface {
 	EmitParts(key []byte, parts ...[]byte)
 }
@@ -175,7 +176,7 @@ func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce
 		}
 		c.parts[1], c.parts[2] = tab, v
 		err := c.left.each(emit)
-		clear(c.parts[:]) // a giant row is let go before the next one comes
+		clear(c.parts[:]) // releases a giant row before the next one comes
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ var synthetic = Builtin{
 	},
 }
 
-// loadOptions describe a job whose tasks take time and bytes but compute nothing.
+// loadOptions describe a job whose tasks take time and move bytes but compute nothing.
 type loadOptions struct {
 	maps, reduces       int
 	mapTime, reduceTime time.Duration
@@ -123,8 +123,8 @@ func (m *readingMapper) Finish(out mapreduce.Emitter) error {
 // payload is the size of one synthetic value.
 const payload = 1 << 10
 
-// mapOne sleeps, then sends its share of bytes evenly to all reduces: at least one
-// record to each, so that every reduce has something to wait for.
+// mapOne sleeps, then sends its share of bytes evenly to all reduces. Each gets at least one record, so that every
+// reduce has something to wait for.
 func (l *loadOptions) mapOne(t *mapreduce.Task, out mapreduce.Emitter) error {
 	if err := pause(t.Context(), l.mapTime); err != nil {
 		return err
@@ -183,7 +183,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // ByteSize is a flag value such as 10MiB, 1GB or 4096.
 type ByteSize int64
 
-// String prints the size with the largest unit that divides it.
+// String formats the size with the largest unit that divides it.
 func (b *ByteSize) String() string { return human.FormatBytes(int64(*b)) }
 
 // Type names the flag's kind.

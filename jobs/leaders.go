@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// leaders passes on the most frequent strings of those that it is given, each once, with its count. The first k of all reduces together
-// are among them, so that the following stage need not sort what cannot win.
+// leaders passes on the most frequent of its strings, each once, with its count. Together the reduces pass on the
+// overall first k, among others, so that the next stage need not sort strings that cannot be among them.
 type leaders struct {
 	k    int
 	most int // bytes to hold
@@ -22,16 +22,16 @@ func newLeaders(k int) func(*mapreduce.Task) (mapreduce.Reducer, error) {
 	}
 }
 
-// counted is a string and how often it came.
+// counted is a string and its count.
 type counted struct {
 	key []byte
 	n   int64
 }
 
-// countedBytes is roughly what holding a counted takes beside its key.
+// countedBytes is roughly the memory of a counted beside its key.
 const countedBytes = 48
 
-// before orders as the result is: by falling count, then by rising string.
+// before orders as the result does: by falling count, then by rising string.
 func (c counted) before(o counted) bool {
 	return c.n > o.n || c.n == o.n && bytes.Compare(c.key, o.key) < 0
 }
@@ -42,7 +42,7 @@ func (l *leaders) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emit
 		return err
 	}
 	c := counted{key: key, n: n}
-	if len(key) > l.most { // it is worth no copy; another candidate does no harm
+	if len(key) > l.most { // not worth a copy, and another candidate does no harm
 		emitCount(out, key, n)
 		return nil
 	}
@@ -56,12 +56,12 @@ func (l *leaders) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emit
 	c.key = bytes.Clone(key)
 	heap.Push(&l.best, c)
 	if l.held += len(key) + countedBytes; l.held > l.most {
-		return l.Finish(out) // none of them is out of the race, and those to come start afresh
+		return l.Finish(out) // all of these stay candidates, and later strings start afresh
 	}
 	return nil
 }
 
-// Finish emits what is held.
+// Finish emits the candidates that are held.
 func (l *leaders) Finish(out mapreduce.Emitter) error {
 	for _, c := range l.best {
 		emitCount(out, c.key, c.n)
@@ -71,7 +71,7 @@ func (l *leaders) Finish(out mapreduce.Emitter) error {
 	return nil
 }
 
-// worstFirst is a heap with the least frequent at its top.
+// worstFirst is a heap with the least frequent string at its top.
 type worstFirst []counted
 
 func (w worstFirst) Len() int           { return len(w) }

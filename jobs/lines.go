@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// eachLine divides a chunk of lines, of which the last may lack its newline.
+// eachLine yields the lines of a chunk. The last one may lack its newline.
 func eachLine(chunk []byte) iter.Seq[[]byte] {
 	return func(yield func(line []byte) bool) {
 		for len(chunk) > 0 {

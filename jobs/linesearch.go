@@ -16,8 +16,8 @@ import (
 	"github.com/millrace/millrace/internal/find"
 )
 
-// perLine rewrites an expression so that a search of many lines at once finds what a search of each line by itself would: the ends of
-// the text become the ends of a line, and nothing matches a newline.
+// perLine rewrites an expression so that a search of many lines at once finds what a search of each line by itself
+// would: anchors of the text become anchors of a line, and nothing matches a newline.
 func perLine(expr string) (*syntax.Regexp, error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -49,7 +49,7 @@ func keepInLine(re *syntax.Regexp) {
 	}
 }
 
-// withoutNewline takes the newline out of ranges of runes, each two of which are a first and a last.
+// withoutNewline removes the newline from ranges of runes, which are pairs of first and last.
 func withoutNewline(ranges []rune) (out []rune) {
 	for i := 0; i+1 < len(ranges); i += 2 {
 		lo, hi := ranges[i], ranges[i+1]
@@ -67,8 +67,8 @@ func withoutNewline(ranges []rune) (out []rune) {
 	return out
 }
 
-// required gives strings of which every match has at least one in it, or none. Of several such lists it takes the one whose shortest
-// string is longest.
+// required returns strings of which every match contains at least one, or none. Of several such lists it takes the
+// one whose shortest string is longest.
 func required(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -102,7 +102,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// shortest is the length of the shortest string, 0 of none.
+// shortest returns the length of the shortest string, or 0.
 func shortest(list []string) int {
 	n := 0
 	for i, s := range list {
@@ -114,28 +114,30 @@ func shortest(list []string) int {
 }
 
 const (
-	// searchAtOnce is how much text is searched by one call: it fits in the processor's cache, and a call costs little against it.
+	// searchAtOnce is how much text one call searches. It fits in the processor's cache, and is large compared with
+	// the cost of a call.
 	searchAtOnce = 64 << 10
 	// searchFirst is how much text is searched line by line before RE2 is started, which takes a millisecond.
 	searchFirst = 64 << 10
-	// mostCopied is the largest chunk whose lines are copied to search them: a giant line is not in memory twice.
+	// mostCopied is the largest chunk whose lines are copied to search them, so that a giant line is not in memory
+	// twice.
 	mostCopied = 1 << 20
-	// mostCandidates is how many lines in a hundred may have a required string before looking for it is given up.
+	// mostCandidates is the percentage of text with a required string above which looking for these does not pay.
 	mostCandidates = 25
-	// mostRequired is how many strings are looked for in turn; each costs a search of all the text.
+	// mostRequired is how many strings are looked for in turn, each of which costs a search of all the text.
 	mostRequired = 4
 )
 
-// lineSearch finds a regular expression in chunks of whole lines: by an automaton, and by RE2 if it would have too many states. What it
-// finds is what the standard library finds line by line.
-// It may be used by several goroutines at once.
+// lineSearch finds a regular expression in chunks of whole lines: with an automaton, or with RE2 if the automaton
+// would have too many states. It finds what the standard library finds line by line. It may be used by several
+// goroutines at once.
 type lineSearch struct {
 	std   lineEngine
-	plain string            // all that it matches, if that is one string
-	must  []string          // every matching line has one of them in it; nil for nothing
+	plain string            // the only string that it matches, if there is only one
+	must  []string          // every matching line contains one of them; nil if there are none
 	own   *automaton.Regexp // nil if it would be too large
 	fast  func() *re2.Regexp
-	seen  atomic.Int64 // bytes of text that the automaton is not for
+	seen  atomic.Int64 // bytes of text searched without the automaton
 }
 
 func newLineSearch(expr string) (*lineSearch, error) {
@@ -150,7 +152,7 @@ func newLineSearch(expr string) (*lineSearch, error) {
 	s := &lineSearch{std: std, fast: sync.OnceValue(func() *re2.Regexp {
 		re, err := re2.Compile(tree.String())
 		if err != nil || has(tree, syntax.OpNoWordBoundary) {
-			return nil // it has limits of its own, and finds \B inside letters of several bytes
+			return nil // RE2 has limits of its own, and finds \B inside multibyte letters
 		}
 		return re
 	})}
@@ -166,7 +168,7 @@ func newLineSearch(expr string) (*lineSearch, error) {
 	return s, nil
 }
 
-// newFoldedSearch looks for a string of any bytes, in upper and lower case.
+// newFoldedSearch searches for a string of any bytes, in upper and lower case.
 func newFoldedSearch(s string) *lineSearch {
 	f, must := newFolded(s)
 	out := &lineSearch{std: f, fast: func() *re2.Regexp { return nil }}
@@ -176,7 +178,7 @@ func newFoldedSearch(s string) *lineSearch {
 	return out
 }
 
-// has says whether an operation is in a tree.
+// has reports whether a tree contains an operation.
 func has(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return has(sub, op) })
 }
@@ -185,10 +187,10 @@ func has(re *syntax.Regexp, op syntax.Op) bool {
 type searcher struct {
 	*lineSearch
 	states  *automaton.Searcher
-	finders []*find.Finder // of must
-	next    []int          // where each of them has found its string in the rest of the chunk
-	batch   []byte         // lines that have what a match must have
-	useless bool           // most lines have it
+	finders []*find.Finder // of the strings in must
+	next    []int          // where each of them next finds its string in the chunk
+	batch   []byte         // lines that contain a required string
+	useless bool           // too many lines contain one
 }
 
 // eachLine calls fn with the lines of a chunk that have a match.
@@ -198,21 +200,22 @@ func (s *searcher) eachLine(chunk []byte, fn func(line []byte)) {
 			a.Lines(text, fn)
 			continue
 		}
-		next := 0 // where the line behind the one that was found last begins
+		next := 0 // where the line behind the last one found begins
 		s.others(text, func(from, _ int) {
 			if from < next {
 				return
 			}
 			line := text[next+bytes.LastIndexByte(text[next:from], '\n')+1 : lineEnd(text, from)]
 			if next = lineEnd(text, from); !bytes.HasSuffix(line, newline) {
-				next++ // there is none, not even an empty one
+				next++ // there is no line, not even an empty one
 			}
 			fn(bytes.TrimSuffix(line, newline))
 		})
 	}
 }
 
-// eachMatch calls fn with texts of one or more whole lines of a chunk, and where a match in them begins and ends, from left to right.
+// eachMatch calls fn for each match, from left to right, with some whole lines of the chunk and where in them it
+// begins and ends.
 func (s *searcher) eachMatch(chunk []byte, fn func(text []byte, from, to int)) {
 	for text := range s.texts(chunk) {
 		found := func(from, to int) { fn(text, from, to) }
@@ -224,7 +227,7 @@ func (s *searcher) eachMatch(chunk []byte, fn func(text []byte, from, to int)) {
 	}
 }
 
-// texts are the parts of a chunk that may have matches, each of whole lines.
+// texts yields the parts of a chunk that may have matches, each of whole lines.
 func (s *searcher) texts(chunk []byte) iter.Seq[[]byte] {
 	if s.must != nil && !s.useless && len(chunk) <= mostCopied {
 		all := len(chunk)
@@ -242,7 +245,7 @@ func (s *searcher) texts(chunk []byte) iter.Seq[[]byte] {
 	}
 }
 
-// automaton is nil for an expression that has too many states for one.
+// automaton returns the searcher, or nil for an expression with too many states.
 func (s *searcher) automaton() *automaton.Searcher {
 	if s.states == nil && s.own != nil {
 		s.states = s.own.NewSearcher()
@@ -253,7 +256,7 @@ func (s *searcher) automaton() *automaton.Searcher {
 	return s.states
 }
 
-// candidates are the lines of a chunk that have what a match must have.
+// candidates returns the lines of a chunk that contain a required string.
 func (s *searcher) candidates(chunk []byte) []byte {
 	for i := len(s.finders); i < len(s.must); i++ {
 		s.finders, s.next = append(s.finders, find.New([]byte(s.must[i]), chunk)), append(s.next, 0)
@@ -278,7 +281,7 @@ func (s *searcher) candidates(chunk []byte) []byte {
 	}
 }
 
-// placeOf is where f finds its string at or after from, or the end.
+// placeOf returns where f finds its string at or after from, or the end.
 func placeOf(f *find.Finder, b []byte, from int) int {
 	if i := f.Index(b[from:]); i >= 0 {
 		return from + i
@@ -286,7 +289,7 @@ func placeOf(f *find.Finder, b []byte, from int) int {
 	return len(b)
 }
 
-// lineEnd is behind the first newline at or after i, or the end.
+// lineEnd returns the index behind the first newline at or after i, or the end.
 func lineEnd(b []byte, i int) int {
 	if i < len(b) {
 		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
@@ -296,8 +299,8 @@ func lineEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// others finds the matches in text by the other engines: RE2, and the standard library line by line in the first text and in bytes that are
-// no UTF-8, which the two take differently.
+// others finds the matches in text with the other engines: RE2, or the standard library line by line for the first
+// text and for bytes that are not UTF-8, which the two treat differently.
 func (s *searcher) others(text []byte, fn func(from, to int)) {
 	first := s.seen.Add(int64(len(text))) <= searchFirst
 	if !first && utf8.Valid(text) {
@@ -313,10 +316,10 @@ func (s *searcher) others(text []byte, fn func(from, to int)) {
 	}
 }
 
-// eachOf passes on matches in the text from at.
+// eachOf passes on matches, which are relative to at.
 func eachOf(all [][]int, text []byte, at int, fn func(from, to int)) {
 	for _, m := range all {
-		if from := at + m[0]; from < len(text) || !bytes.HasSuffix(text, newline) { // behind the last newline no line begins
+		if from := at + m[0]; from < len(text) || !bytes.HasSuffix(text, newline) { // no line begins behind the last newline
 			fn(from, at+m[1])
 		}
 	}

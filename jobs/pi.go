@@ -52,7 +52,7 @@ func piMap(samples uint64) mapreduce.Map {
 	}
 }
 
-// throw counts the points first+1 .. first+n of the sequence that lie in the circle.
+// throw counts the points first+1 .. first+n of the sequence that are in the circle.
 func throw(t *mapreduce.Task, first, n uint64) (inside int64, err error) {
 	for i := range n {
 		if i%(1<<16) == 0 && t.Context().Err() != nil {
@@ -66,7 +66,7 @@ func throw(t *mapreduce.Task, first, n uint64) (inside int64, err error) {
 	return inside, nil
 }
 
-// halton is the i-th number of the van der Corput sequence in a base.
+// halton returns the i-th number of the van der Corput sequence in a base.
 func halton(i, base uint64) (x float64) {
 	for f := 1 / float64(base); i > 0; i, f = i/base, f/float64(base) {
 		x += f * float64(i%base)
@@ -74,7 +74,7 @@ func halton(i, base uint64) (x float64) {
 	return x
 }
 
-// piReducer sees two groups: "inside" and "thrown".
+// piReducer receives two groups: "inside" and "thrown".
 type piReducer struct{ counts [2]int64 }
 
 func (p *piReducer) Reduce(key []byte, values mapreduce.Values, _ mapreduce.Emitter) error {

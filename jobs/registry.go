@@ -20,21 +20,20 @@ type Builtin struct {
 	Name    string
 	Summary string // one line
 	Example string // the words after "millrace run"
-	// Result says that the output is a short text to be shown, so that --output
-	// may be left out.
+	// Result says that the output is a short text to be shown, so that --output may be omitted.
 	Result bool
-	// texts names the values of the result that are no numbers, whatever they look like.
+	// texts names the values of the result that are never numbers, even if they look like numbers.
 	texts []string
-	// judges says that the job fails when what it checks is not valid.
+	// judges says that the job fails if what it checks is invalid.
 	judges bool
-	// reduces says why the number of reduces is not --reducers'.
+	// reduces says why --reducers does not set the number of reduces.
 	reduces string
-	// NoInput says that the job makes its own data.
+	// NoInput says that the job generates its own data.
 	NoInput bool
-	// Commands says that the job runs commands of its user's.
+	// Commands says that the job runs the user's commands.
 	Commands bool
 
-	// Hint says what may be wrong with a run that ended well, by its counters; nil has nothing to say.
+	// Hint says what may be wrong with a successful run, judging by its counters; nil if it never says anything.
 	Hint func(mapreduce.Counts) string
 
 	// define adds the job's own flags and returns the function that builds the
@@ -42,7 +41,7 @@ type Builtin struct {
 	define func(flags *pflag.FlagSet) func(base mapreduce.Job) ([]mapreduce.Job, error)
 }
 
-// All lists the built-in jobs by name.
+// All maps names to the built-in jobs.
 var All = map[string]Builtin{
 	"wordcount":      wordCount,
 	"grep":           grep,
@@ -140,8 +139,8 @@ func (c *Command) Jobs() ([]mapreduce.Job, error) {
 	return stages, checkStages(stages)
 }
 
-// checkPaths refuses what is a path by accident: nothing, and the dash that other commands take for their
-// standard input and output.
+// checkPaths refuses what is probably a path by accident: nothing, and the dash that other commands take for
+// standard input or output.
 func checkPaths(base mapreduce.Job) error {
 	for _, p := range base.Input {
 		switch p {
@@ -174,7 +173,7 @@ func checkStages(stages []mapreduce.Job) error {
 	return nil
 }
 
-// Parse builds a job from the words after its name.
+// Parse builds a job from its name and the words after it.
 func Parse(name string, words []string) ([]mapreduce.Job, error) {
 	b, err := Find(name)
 	if err != nil {
@@ -190,7 +189,7 @@ func Parse(name string, words []string) ([]mapreduce.Job, error) {
 	return c.Jobs()
 }
 
-// none is the define of jobs without flags of their own.
+// none returns the define function of a job without flags of its own.
 func none(build func(base mapreduce.Job) mapreduce.Job) func(*pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 	return func(*pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
@@ -199,7 +198,7 @@ func none(build func(base mapreduce.Job) mapreduce.Job) func(*pflag.FlagSet) fun
 	}
 }
 
-// CheckReducers checks a number of reduces that was asked for.
+// CheckReducers checks a requested number of reduces.
 func CheckReducers(dashes string, n int) error {
 	if n < 1 || n > mapreduce.MaxReducers {
 		return fmt.Errorf("%sreducers is %d, must be in 1..%d (leave it out to have it chosen)", dashes, n, mapreduce.MaxReducers)

@@ -9,16 +9,15 @@ import (
 	"os"
 )
 
-// replayMemory is what a replay holds before it goes on in a file, and replayShare which part of the largest record, itself a part of
-// the budget, at most.
+// replayMemory is the most that a replay holds before it continues in a file, and 1/replayShare of the largest
+// record, itself a part of the budget.
 const (
 	replayMemory = 8 << 20
 	replayShare  = 4
 )
 
-// replay is a list of rows that is written once and read many times, in bounded
-// memory: the first rows are held, the others lie in a temporary file that has no
-// name any more.
+// replay is a list of rows that is written once and read many times, in bounded memory: the first rows are in
+// memory, the others in a temporary file that no longer has a name.
 type replay struct {
 	most int // bytes to hold
 	rows int
@@ -96,7 +95,7 @@ func (r *replay) eachInFile(fn func(row []byte) error) error {
 	}
 }
 
-// reset empties the list and frees the file.
+// reset empties the list and closes the file.
 func (r *replay) reset() {
 	if r.file != nil {
 		_ = r.file.Close()

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MaxResult is how much of a result a command reads to show it as values.
+// MaxResult is how many bytes of a result a command reads to show it as values.
 const MaxResult = 1 << 20
 
-// ParseResult reads the output of a job with a Result, "name TAB value" lines, as values for machines.
+// ParseResult parses the output of a job with a Result, lines of "name TAB value", into values for programs.
 func (b Builtin) ParseResult(text string) map[string]any {
 	out := map[string]any{}
 	for line := range strings.Lines(text) {

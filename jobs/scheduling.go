@@ -12,13 +12,14 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A SchedulingFlag is the flag of something that a job tells the scheduler of a cluster. Its value serves package flag and pflag.
+// A SchedulingFlag is the flag of something that a job tells the scheduler of a cluster. Its value works with
+// package flag and pflag.
 type SchedulingFlag struct {
 	Name, Usage string
 	Value       pflag.Value
 }
 
-// setting is a value of a flag that stands in a field of a job.
+// setting is a flag value that is stored in a field of a job.
 type setting struct {
 	kind string
 	get  func() string
@@ -29,7 +30,7 @@ func (s setting) Set(text string) error { return s.set(text) }
 func (s setting) Type() string          { return s.kind }
 func (s setting) IsBoolFlag() bool      { return s.kind == "bool" }
 
-// String is also called of a zero value, by package flag.
+// String is also called on a zero value, by package flag.
 func (s setting) String() string {
 	if s.get == nil {
 		return ""
@@ -37,8 +38,9 @@ func (s setting) String() string {
 	return s.get()
 }
 
-// into makes a setting of a field that is read by parse and written by say. A zero that nobody set is written as nothing, so that
-// the help has no default of 0; one that somebody set is written as what parse reads, since the text is handed on to a cluster.
+// into makes a setting of a field, which parse reads and say formats. A zero that was not set is formatted as "", so
+// that the help shows no default of 0. One that was set is formatted as parse reads it, since the text is passed to
+// a cluster.
 func into[T comparable](field *T, kind string, parse func(string) (T, error), say func(T) string) setting {
 	var zero T
 	given := false
@@ -81,7 +83,7 @@ func number(field *float64, high float64) setting {
 	}, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) })
 }
 
-// slowstart is a number from 0 to 1; in the job 0 means the cluster's, and what is negative at once.
+// slowstart is a number from 0 to 1. In the job 0 means the cluster's, and a negative number means at once.
 func slowstart(field *float64) setting {
 	s := number(field, 1)
 	return setting{s.kind, func() string {
@@ -119,7 +121,8 @@ func priority(field *mapreduce.Priority) setting {
 	}}
 }
 
-// SchedulingFlags are the flags of all that a job can tell the scheduler of a cluster, bound to its fields.
+// SchedulingFlags returns the flags for everything that a job can tell the scheduler of a cluster, bound to its
+// fields.
 func SchedulingFlags(j *mapreduce.Job) []SchedulingFlag {
 	s := &j.Scheduling
 	out := []SchedulingFlag{

@@ -7,14 +7,15 @@ import (
 	"github.com/millrace/millrace/internal/prefetch"
 )
 
-// seenWords remembers words, not all of them: a word takes the place of the older of two that fall into the same slots, and long ones are
-// never kept. It spares the sorting of what comes again and again, at less than the price of a table that counts.
+// seenWords remembers some of the words seen. A word replaces the older of the two words in its slots, and long
+// words are never kept. It avoids sorting words that repeat often, at less cost than a table of counts.
 type seenWords struct {
 	slots []shortWord // pairs, the younger word first
-	shift int         // of a hash, to the number of a pair
+	shift int         // shift of a hash that gives the index of a pair
 }
 
-// newSeenWords takes a small part of what the largest record may have, itself a part of the budget, and no more than a core's cache holds.
+// newSeenWords uses a small part of the largest record, which is itself a part of the budget, and no more than fits
+// in a core's cache.
 func newSeenWords(maxRecord int) seenWords {
 	const most, wordBytes = 2 << 20, 16
 	pairs := max(1, min(maxRecord/64, most)/wordBytes/2)
@@ -22,27 +23,27 @@ func newSeenWords(maxRecord int) seenWords {
 	return seenWords{slots: make([]shortWord, 2<<log), shift: 64 - log}
 }
 
-// longestSeen is how many bytes a word may have to be kept.
+// longestSeen is the longest word that is kept, in bytes.
 const longestSeen = 15
 
-// shortWord is a word of up to 15 bytes, and its length in the highest byte; zero is none.
+// shortWord is a word of up to 15 bytes, with its length in the highest byte; zero means none.
 type shortWord struct{ low, high uint64 }
 
-// A waitingWord is one whose slots are on their way from memory.
+// A waitingWord is a word whose slots are being prefetched.
 type waitingWord struct {
 	text []byte // of a chunk
 	word shortWord
 	at   uint32 // its pair of slots
 }
 
-// waitingWords are looked up together, when the slots of all of them have been asked for: the table is larger than what the caches of a busy
-// core hold of it.
+// waitingWords are looked up together once the slots of all of them have been prefetched: the table is larger than
+// the share of a busy core's caches that it gets.
 type waitingWords struct {
 	list [32]waitingWord
 	n    int
 }
 
-// add takes a word of up to 15 bytes, and says whether there is no room for another.
+// add adds a word of up to 15 bytes and reports whether there is no room for another.
 func (q *waitingWords) add(s *seenWords, text []byte) (full bool) {
 	w := shorten(text)
 	at := uint32(2 * ((w.low*0x9e3779b97f4a7c15 ^ w.high*0xc2b2ae3d27d4eb4f) >> s.shift))
@@ -53,7 +54,7 @@ func (q *waitingWords) add(s *seenWords, text []byte) (full bool) {
 	return q.n == len(q.list)
 }
 
-// fresh calls fn with the words that wait and were not seen before, and remembers them.
+// fresh calls fn with the waiting words that were not seen before, and remembers them.
 func (q *waitingWords) fresh(s *seenWords, fn func(text []byte)) {
 	for i := range q.list[:q.n] {
 		if w := &q.list[i]; !s.before(w.word, w.at) {
@@ -63,7 +64,7 @@ func (q *waitingWords) fresh(s *seenWords, fn func(text []byte)) {
 	q.n = 0
 }
 
-// before reports whether the word of these slots was seen, and remembers it.
+// before reports whether the word was seen before, and remembers it.
 func (s *seenWords) before(w shortWord, at uint32) bool {
 	pair := s.slots[at : at+2 : at+2]
 	if pair[0] == w {
@@ -76,7 +77,7 @@ func (s *seenWords) before(w shortWord, at uint32) bool {
 
 func (s *seenWords) clear() { clear(s.slots) }
 
-// shorten packs a word of up to 15 bytes. Where two loads overlap, they hold the same bytes in the same place.
+// shorten packs a word of up to 15 bytes. Where two loads overlap, they have the same bytes in the same place.
 func shorten(word []byte) (w shortWord) {
 	n := len(word)
 	switch {

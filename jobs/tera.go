@@ -46,8 +46,7 @@ var teraGen = Builtin{
 	},
 }
 
-// rowMaker turns row numbers into rows. Numbers that follow each other cost no
-// skipping in the generator.
+// rowMaker turns row numbers into rows. Consecutive numbers need no skipping in the generator.
 type rowMaker struct {
 	start uint64
 	form  gensort.Form
@@ -80,7 +79,7 @@ var teraSort = Builtin{
 	}),
 }
 
-// rowMapper divides rows into key and rest.
+// rowMapper splits rows into key and rest.
 type rowMapper struct{}
 
 var _ mapreduce.ChunkMapper = rowMapper{}
@@ -117,8 +116,8 @@ var teraValidate = Builtin{
 	}),
 }
 
-// rowChecker sums up each range of rows that it is given. The summaries are sorted
-// by file name and offset, which is the order the rows should be in.
+// rowChecker summarizes each range of rows. The summaries are sorted by file name and offset, which is the order
+// that the rows should be in.
 type rowChecker struct {
 	task   *mapreduce.Task
 	file   string
@@ -152,7 +151,7 @@ func (c *rowChecker) Finish(out mapreduce.Emitter) error {
 	return nil
 }
 
-// summaryReducer joins the summaries and judges.
+// summaryReducer joins the summaries and judges the result.
 type summaryReducer struct{ total gensort.Summary }
 
 func (s *summaryReducer) Reduce(_ []byte, values mapreduce.Values, _ mapreduce.Emitter) error {
@@ -176,7 +175,7 @@ func (s *summaryReducer) Finish(out mapreduce.Emitter) error {
 	return nil
 }
 
-// unsortedError is the verdict on rows that are out of order.
+// unsortedError is the error for rows that are out of order.
 type unsortedError struct{ sum gensort.Summary }
 
 func (e *unsortedError) Error() string {
@@ -184,10 +183,10 @@ func (e *unsortedError) Error() string {
 		e.sum.Unordered, e.sum.Records, e.sum.FirstUnordered, e.sum.Checksum)
 }
 
-// Final says that another attempt would find the same.
+// Final reports that another attempt would find the same.
 func (*unsortedError) Final() bool { return true }
 
-// Result is the verdict for machines.
+// Result returns the verdict as values for programs.
 func (e *unsortedError) Result() map[string]any {
 	return map[string]any{
 		"valid": false, "rows": e.sum.Records, "checksum": e.sum.Checksum.String(), "duplicate_keys": e.sum.Duplicates,

@@ -24,7 +24,7 @@ var wordMap = mapreduce.Map{
 	New: func(*mapreduce.Task) (mapreduce.Mapper, error) { return wordMapper{}, nil },
 }
 
-// wordMapper takes whole chunks of lines: a newline is white space as any other.
+// wordMapper takes whole chunks of lines, since a newline is white space like any other.
 type wordMapper struct{}
 
 var _ mapreduce.ChunkMapper = wordMapper{}
@@ -57,7 +57,7 @@ func spaces(w uint64) uint64 {
 // emitWords emits every maximal run of bytes that are not white space, with 1. It
 // looks at eight bytes at a time.
 func emitWords(b []byte, out mapreduce.Emitter) {
-	start := 0 // of the word that is open; an empty word is none
+	start := 0 // of the current word; an empty word is none
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		for m := spaces(binary.LittleEndian.Uint64(b[i:])); m != 0; m &= m - 1 {

@@ -11,23 +11,21 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// Config says what a run may use.
+// Config configures a run.
 type Config struct {
-	// Workers is how many attempts run at once. 0 means one per core
-	// (GOMAXPROCS). More share the same memory in smaller pieces.
+	// Workers is how many attempts run at a time. 0 means one per core (GOMAXPROCS). More share the same memory in
+	// smaller pieces.
 	Workers int
-	// Memory is the budget in bytes of the run, which [shuffle.Budget] divides.
-	// Smaller: more spills, slower, and a smaller largest record. 0 means
-	// DefaultMemory. It does not bound what user code allocates.
+	// Memory is the budget of the run in bytes, which [shuffle.Budget] divides. Smaller: more spills, slower, and a
+	// smaller limit on records. 0 means DefaultMemory. It does not bound what user code allocates.
 	Memory int64
-	// Sort, if not 0, is all that sorting, kept map output and merging get of
-	// Memory: the run then spills sooner than it must.
+	// Sort, if not 0, limits the part of Memory for sorting, kept map output and merging, so that the run spills
+	// sooner than it must.
 	Sort int64
-	// Scratch is the directory that spills go below. Empty means the system's
-	// directory for temporary files.
+	// Scratch is the directory for spills. Empty means the system's directory for temporary files.
 	Scratch string
-	// TaskTimeout is how long user code may go on without a sign of life (see [mapreduce.Task.Alive]) before its
-	// attempt fails. 0 means DefaultTaskTimeout, less than 0 for ever.
+	// TaskTimeout is how long user code may go without a sign of life (see [mapreduce.Task.Alive]) before its
+	// attempt fails. 0 means DefaultTaskTimeout, less than 0 forever.
 	TaskTimeout time.Duration
 	// Overwrite replaces an existing output directory, at commit.
 	Overwrite bool
@@ -64,9 +62,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// mergeFactor keeps the files that merges hold open at once below the process's
-// limit: each attempt has some of its own, and the rest of the program needs a few.
-// 0 leaves the choice to the shuffle.
+// mergeFactor keeps the number of files that merges hold open below the process's limit. Each attempt has some of
+// its own, and the rest of the program needs a few. 0 leaves the choice to the shuffle.
 func (c Config) mergeFactor() int {
 	limit := fileLimit()
 	if limit == 0 || limit > 1<<16 {

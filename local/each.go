@@ -10,19 +10,19 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// finalError is not worth another attempt.
+// finalError means that another attempt cannot help.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// final reports whether trying again cannot help.
+// final reports whether another attempt cannot help.
 func final(err error) bool {
 	_, ok := errors.AsType[finalError](err)
 	return ok || task.Final(err)
 }
 
-// each runs n tasks on the workers, trying failed ones again, and returns the first
-// error that ends the job. It returns only when all attempts have ended.
+// each runs n tasks on the workers, retrying failed ones, and returns the first error that ends the job. It returns
+// only when all attempts have ended.
 func (s *stage) each(ctx context.Context, n int, attempt func(ctx context.Context, index, attempt int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -50,7 +50,7 @@ feed:
 	return context.Cause(ctx)
 }
 
-// attempts tries one task until it succeeds or its tries are used up.
+// attempts tries one task until it succeeds or has used up its tries.
 func (s *stage) attempts(ctx context.Context, index int, attempt func(ctx context.Context, index, attempt int) error) error {
 	most := s.job.Attempts()
 	for i := range most {
@@ -70,8 +70,7 @@ func (s *stage) attempts(ctx context.Context, index int, attempt func(ctx contex
 	return nil
 }
 
-// failed says how often it was tried and what may help, and keeps the stack of user
-// code.
+// failed adds to an error how often the task was tried and what may help. It keeps user code's stack.
 func failed(err error, tries int) error {
 	if errors.Is(err, shuffle.ErrRecordTooLarge) {
 		err = fmt.Errorf("%w (raise MaxRecordBytes, on the command line --max-record-bytes, or the memory)", err)

@@ -4,7 +4,7 @@ package local
 
 import "golang.org/x/sys/unix"
 
-// fileLimit is how many files this process may have open; 0 if nobody says.
+// fileLimit returns how many files this process may have open, or 0 if that is unknown.
 func fileLimit() uint64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

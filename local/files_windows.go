@@ -1,4 +1,4 @@
 package local
 
-// fileLimit says that no limit of open files matters here.
+// fileLimit returns 0: there is no relevant limit here.
 func fileLimit() uint64 { return 0 }

@@ -7,13 +7,12 @@ import (
 const (
 	minSplit = 1 << 20
 	maxSplit = 256 << 20
-	// smallInput is what one reduce handles faster than several.
+	// smallInput is an input that one reduce handles faster than several.
 	smallInput = 4 << 20
 )
 
-// layout divides the input: a few tasks per worker, so that the last ones to end
-// leave little idle, and for sorting jobs none larger than what sorts in memory in
-// one go.
+// layout divides the input into a few tasks per worker, so that the last ones to end leave little idle. For sorting
+// jobs no task gets more than it can sort in memory at once.
 func (r *Runner) layout(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int) {
 	workers := int64(r.cfg.Workers)
 	splitBytes = inputBytes / (4 * workers)

@@ -11,12 +11,12 @@ import (
 // Phase is a part of a stage's life. Later phases compare greater.
 type Phase int32
 
-// Waiting is the phase of a job on a cluster whose master does not answer: nobody knows how far it is.
+// Waiting is the phase of a job on a cluster whose master does not answer, so that its progress is unknown.
 const Waiting Phase = -1
 
 // The phases in their order.
 const (
-	Queued Phase = iota // on a cluster: for admission, or for room
+	Queued Phase = iota // on a cluster: waiting for admission, or for room
 	Planning
 	Mapping
 	Reducing
@@ -61,7 +61,7 @@ func (p Progress) Fraction() float64 {
 	return 0
 }
 
-// gauge is the state behind Progress, written by the run, read by anyone.
+// gauge is the state behind Progress, which the run writes and anyone reads.
 type gauge struct {
 	start         time.Time
 	job           atomic.Pointer[string]
@@ -72,7 +72,7 @@ type gauge struct {
 	retries       atomic.Int32
 
 	mu    sync.Mutex // guards the rest
-	bytes int64      // that attempts of the phase have read which did their work
+	bytes int64      // read by successful attempts of the phase
 	runs  map[*task.Meter]bool
 }
 
@@ -86,7 +86,7 @@ func (g *gauge) enter(p Phase, tasks int, bytes int64) {
 	g.phase.Store(int32(p))
 }
 
-// begins returns what an attempt of the phase counts with.
+// begins returns the meter for an attempt of the phase.
 func (g *gauge) begins() *task.Meter {
 	m := &task.Meter{}
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *gauge) begins() *task.Meter {
 	return m
 }
 
-// ended hears that an attempt has ended. What one that failed has read will be read again.
+// ended notes that an attempt has ended. What a failed one has read will be read again.
 func (g *gauge) ended(m *task.Meter, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *gauge) ended(m *task.Meter, err error) {
 	}
 }
 
-// read is how much of the phase's input has been read.
+// read returns how much of the phase's input has been read.
 func (g *gauge) read() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 // A BadRecord is a record that was skipped.
 type BadRecord = mapreduce.BadRecord
 
-// A Result describes a run. Output is empty if it failed.
+// A Result describes a run. Output is empty if the run failed.
 type Result struct {
 	Job     string
 	Output  string
 	Elapsed time.Duration
-	// Counts are those of the whole chain: what its first stage read, what its last
-	// one wrote, and sums of the rest. Until the last stage has ended nothing is written.
+	// Counts are those of the whole chain: what its first stage read, what its last one wrote, and sums of the rest.
+	// Until the last stage has ended, they count no output.
 	Counts   mapreduce.Counts
 	Stages   []StageResult
 	Attempts int
@@ -28,19 +28,19 @@ type Result struct {
 type StageResult struct {
 	Job           string
 	Maps, Reduces int
-	// Times of the phases.
+	// Durations of the phases.
 	Plan, Map, Reduce, Commit time.Duration
 	Counts                    mapreduce.Counts
 }
 
-// inputs and outputs are the counters of what a stage takes from outside and gives to outside: in a
-// chain what is between two stages is neither.
+// inputs and outputs are the counters of what a stage reads from outside and writes to outside. Data between two
+// stages of a chain is neither.
 var (
 	inputs  = []string{mapreduce.MapInputRecords, mapreduce.MapInputBytes}
 	outputs = []string{mapreduce.OutputRecords, mapreduce.OutputBytes, mapreduce.ReduceOutputRecords}
 )
 
-// ChainCounts are the counters of a chain of so many stages, of which some have ended.
+// ChainCounts returns the counters of a chain with that many stages, of which some have ended.
 func ChainCounts(ended []StageResult, stages int) mapreduce.Counts {
 	sum := mapreduce.Counts{}
 	for i, s := range ended {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// ErrScratch marks a run that failed for want of a good scratch disk.
+// ErrScratch marks a run that failed because of its scratch disk.
 var ErrScratch = shuffle.ErrScratch
 
 // A Runner runs one job or chain of jobs.
@@ -28,7 +28,7 @@ type Runner struct {
 	all mapreduce.Counts // of all tasks
 }
 
-// New checks the configuration.
+// New returns a runner and checks the configuration.
 func New(cfg Config) (*Runner, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -37,10 +37,10 @@ func New(cfg Config) (*Runner, error) {
 	return &Runner{cfg: cfg, gauge: gauge{start: time.Now()}}, nil
 }
 
-// Budget is the memory of the run.
+// Budget returns the memory budget of the run.
 func (r *Runner) Budget() shuffle.Budget { return r.cfg.budget }
 
-// Run is New and Run in one, for those who need no progress.
+// Run is New and Run in one, for callers that need no progress.
 func Run(ctx context.Context, cfg Config, stages ...mapreduce.Job) (Result, error) {
 	r, err := New(cfg)
 	if err != nil {
@@ -49,9 +49,9 @@ func Run(ctx context.Context, cfg Config, stages ...mapreduce.Job) (Result, erro
 	return r.Run(ctx, stages...)
 }
 
-// Run runs a job, or a chain in which each job reads what the one before wrote. The
-// stages after the first need no Input, those before the last no Output. It may be
-// called once. With an error comes what was done until then, and no Output.
+// Run runs a job, or a chain in which each job reads what the previous one wrote. The stages after the first need no
+// Input, those before the last no Output. It may be called once. With an error it returns what was done until then,
+// without Output.
 func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, err error) {
 	if len(stages) == 0 {
 		return Result{}, errors.New("no job given")

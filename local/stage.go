@@ -23,7 +23,7 @@ type stage struct {
 	plan *task.Plan
 	out  *task.JobOutput
 	maps []*shuffle.Output // by task; nil for a map-only job
-	kept []bool            // whose output was in memory when its map ended
+	kept []bool            // whether the output was in memory when its map ended
 	bad  int               // records skipped
 	res  StageResult
 }
@@ -87,8 +87,8 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// compressionOf: on one machine spills go to the page cache, where compressing
-// costs more than it saves, so the default is none.
+// compressionOf returns the compression of a job. The default is none: on one machine spills go to the page cache,
+// where compressing costs more than it saves.
 func compressionOf(job *mapreduce.Job) (shuffle.Compression, error) {
 	if job.Compression == "" {
 		return shuffle.None, nil
@@ -176,7 +176,8 @@ func (s *stage) reducePhase(ctx context.Context) error {
 	})
 }
 
-// count takes in what a task has counted. The tasks of all stages together have as many counters as on a cluster. s.r.mu is held.
+// count adds the counters of a task. All stages together may have as many counters as on a cluster. The caller holds
+// s.r.mu.
 func (s *stage) count(c mapreduce.Counts) error {
 	if err := s.r.all.CheckSum(c); err != nil {
 		return finalError{fmt.Errorf("counters: %w", err)}
@@ -186,8 +187,8 @@ func (s *stage) count(c mapreduce.Counts) error {
 	return nil
 }
 
-// countMoved counts map output that was kept in memory at first and went to disk when
-// others needed the room: a spill like any other.
+// countMoved counts map output that was first kept in memory and then went to disk when others needed the room. It
+// is a spill like any other.
 func (s *stage) countMoved() {
 	moved := map[string]int64{}
 	for i, m := range s.maps {
@@ -205,7 +206,7 @@ func (s *stage) countMoved() {
 	}
 }
 
-// sources lists what every map has for one reduce.
+// sources lists every map's output for one reduce.
 func (s *stage) sources(partition int) []shuffle.Source {
 	var out []shuffle.Source
 	for _, m := range s.maps {

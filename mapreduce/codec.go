@@ -32,11 +32,10 @@ type Codec[T any] interface {
 // None is the type of "no value": text output then has no tab and no value.
 type None struct{}
 
-// CodecFor returns the codec of T: the built-in one for []byte, string, the
-// integers, the floats, bool and [None], and for types that are made of one of them
-// (type UserID uint32); the type's own where *T implements encoding.BinaryUnmarshaler
-// and T encoding.BinaryMarshaler; field by field, in order, for structs and arrays of these; JSON
-// otherwise, and for types that marshal themselves to JSON or text.
+// CodecFor returns the codec of T. []byte, string, the integers, the floats, bool, [None] and types made of one of
+// them (type UserID uint32) have built-in codecs. A type uses its own where *T implements encoding.BinaryUnmarshaler
+// and T encoding.BinaryMarshaler. Structs and arrays of these are encoded field by field, in order. All others, and
+// types that marshal themselves to JSON or text, use JSON.
 func CodecFor[T any]() Codec[T] {
 	var zero T
 	if c, ok := builtin(any(zero)).(Codec[T]); ok {
@@ -53,7 +52,7 @@ func CodecFor[T any]() Codec[T] {
 	return JSON[T]{}
 }
 
-// builtin is the codec of a value's type, or nil where that is none of the types that have one.
+// builtin returns the built-in codec of a value's type, or nil.
 func builtin(zero any) any {
 	switch zero.(type) {
 	case []byte:
@@ -122,7 +121,7 @@ func (stringCodec) Decode(src []byte) (string, error)  { return string(src), nil
 
 const signBit = 1 << 63
 
-// EncodeInt is the order-keeping form of an integer: [Int64] as a number.
+// EncodeInt returns the order-keeping form of an integer: [Int64] as a number.
 func EncodeInt(v int64) uint64 { return uint64(v) ^ signBit }
 
 // DecodeInt is the inverse of [EncodeInt].
@@ -152,7 +151,7 @@ func (c int64Codec) AppendText(dst, encoded []byte) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-// intCodec is that of the integers whose values all are int64s, too.
+// intCodec is the codec of the integers whose values all fit in an int64.
 type intCodec[T int | int8 | int16 | int32 | uint8 | uint16 | uint32] struct{ int64Codec }
 
 func (intCodec[T]) TypeName() string                { return fmt.Sprintf("%T", T(0)) }

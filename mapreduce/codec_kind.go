@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// codecByKind is the codec of types made of a built-in one, and of structs and arrays in order; nil for others.
+// codecByKind returns the codec of types made of a built-in one, and of structs and arrays in order, or nil for
+// others.
 func codecByKind[T any]() Codec[T] {
 	t := reflect.TypeFor[T]()
 	if marshalsItself(t) {
@@ -62,7 +63,7 @@ func namedInt[T any](kind reflect.Kind) Codec[T] {
 	return nil
 }
 
-// marshalers are the ways in which a type says how it wants to be written.
+// marshalers are the interfaces by which a type marshals itself.
 var marshalers = []reflect.Type{
 	reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[json.Marshaler](),
 	reflect.TypeFor[encoding.BinaryUnmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](), reflect.TypeFor[json.Unmarshaler](),
@@ -77,7 +78,7 @@ func marshalsItself(t reflect.Type) bool {
 	return false
 }
 
-// namedCodec encodes T as the built-in type B that it is made of.
+// namedCodec encodes T as the built-in type B of which it is made.
 type namedCodec[T, B any] struct{ of Codec[B] }
 
 // named needs a T whose underlying type is B's.

@@ -11,14 +11,14 @@ import (
 	"unsafe"
 )
 
-// orderedCodec encodes structs and arrays of numbers, strings and bools field by field, so that the bytes sort as the
-// fields do, the first one first: no comparison has to decode anything.
+// orderedCodec encodes structs and arrays of numbers, strings and bools field by field. The bytes sort as the fields
+// do, the first one first, so no comparison has to decode anything.
 //
-// Integers and floats are big-endian in their own size, with the sign flipped; a bool is a byte; a string ends with
-// 00 01, and 00 in it is written as 00 ff. No encoding is the beginning of another of its type.
+// Integers and floats are big-endian in their own size, with the sign flipped. A bool is a byte. A string ends with
+// 00 01, and 00 in it is written as 00 ff. No encoding is a prefix of another of its type.
 type orderedCodec[T any] struct {
 	leaves   []leaf
-	exported bool // JSON shows all of it
+	exported bool // JSON shows every field
 }
 
 // leaf is a number, string or bool somewhere in a value.
@@ -28,11 +28,11 @@ type leaf struct {
 	name   string // for errors
 }
 
-// maxLeaves bounds what is encoded one by one; larger arrays are left to JSON.
+// maxLeaves bounds how many leaves are encoded one by one. Larger arrays use JSON.
 const maxLeaves = 1024
 
-// leavesOf lists the leaves of a type in order. It fails for types with anything else in them, and where a tag tells JSON
-// to leave something out.
+// leavesOf lists the leaves of a type in order. It reports false for types with anything else in them, or with a tag
+// that tells JSON to leave something out.
 func leavesOf(t reflect.Type) (leaves []leaf, ok bool) {
 	ok = appendLeaves(&leaves, t, 0, t.String())
 	return leaves, ok
@@ -103,7 +103,7 @@ func (c orderedCodec[T]) Decode(src []byte) (v T, err error) {
 	return v, nil
 }
 
-// AppendText appends the value as JSON, or as Go prints it where JSON would leave out fields.
+// AppendText appends the value as JSON, or as Go prints it if JSON would leave out fields.
 func (c orderedCodec[T]) AppendText(dst, encoded []byte) []byte {
 	v, err := c.Decode(encoded)
 	if err != nil {
@@ -163,7 +163,7 @@ func restoreFloat32(u uint32) uint32 {
 
 var errShort = errors.New("the bytes end in it")
 
-// size is how many bytes a leaf other than a string takes.
+// size returns how many bytes a leaf other than a string takes.
 func (l *leaf) size() int {
 	switch l.kind {
 	case reflect.Bool, reflect.Uint8, reflect.Int8:
@@ -204,7 +204,7 @@ func (l *leaf) decode(src []byte, at unsafe.Pointer) (rest []byte, err error) {
 	return rest, err
 }
 
-// sign is 1 for signed integers.
+// sign returns 1 for signed integers, else 0.
 func (l *leaf) sign() uint64 {
 	if l.kind >= reflect.Int && l.kind <= reflect.Int64 {
 		return 1
@@ -242,7 +242,7 @@ func (l *leaf) decode64(b []byte, at unsafe.Pointer) (err error) {
 	return err
 }
 
-// appendEnded appends a string in such a way that its end is seen, and that strings sort as they do alone.
+// appendEnded appends a string with a mark at its end, such that strings still sort as they do alone.
 func appendEnded(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if dst = append(dst, s[i]); s[i] == 0 {
@@ -254,7 +254,7 @@ func appendEnded(dst []byte, s string) []byte {
 
 // cutEnded is the inverse of appendEnded.
 func cutEnded(src []byte) (s string, rest []byte, err error) {
-	var text []byte // only where something has to be left out
+	var text []byte // only if something must be left out
 	for {
 		i := bytes.IndexByte(src, 0)
 		if i < 0 || i+1 == len(src) {

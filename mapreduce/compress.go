@@ -27,11 +27,11 @@ const (
 	lz4ed
 	zlibbed
 	snapped   // the framed form of snappy and s2
-	skippable // a frame of zstd or lz4 that says nothing; what follows tells
-	refused   // compressed in a way that is known and not read here
+	skippable // a frame of zstd or lz4 without data; what follows decides
+	refused   // a known compression that is not supported
 )
 
-// magics begin compressed files.
+// magics are the first bytes of compressed files.
 var magics = []struct {
 	begin []byte
 	kind  compression
@@ -56,7 +56,7 @@ var magics = []struct {
 	{[]byte("LZIP\x01"), refused, "lzip"},
 }
 
-// sniff tells the compression of a file by its first bytes, and its name.
+// sniff returns the compression of a file, judging by its first bytes, and its name.
 func sniff(head []byte) (compression, string) {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, m.begin) {
@@ -75,8 +75,9 @@ func sniff(head []byte) (compression, string) {
 	return plain, ""
 }
 
-// isZlib knows the headers that zlib writes. Of the usual window one is "x^", with which a text may begin: then bytes that no text has must
-// follow. Of smaller windows those count whose second byte begins no character in any common encoding, or that such bytes follow.
+// isZlib recognizes the headers that zlib writes. One of the usual window is "x^", with which a text may begin: then
+// bytes that no text has must follow. One of a smaller window counts if its second byte begins no character in any
+// common encoding, or if such bytes follow.
 func isZlib(head []byte) bool {
 	if len(head) < 8 || head[0]&0x0f != 8 || head[0] < 0x18 || head[0] > 0x78 || binary.BigEndian.Uint16(head)%31 != 0 || head[1]&0x20 != 0 {
 		return false
@@ -91,8 +92,8 @@ func isZlib(head []byte) bool {
 	return bytes.ContainsFunc(head[2:], func(r rune) bool { return control(r) || r == '\uFFFD' })
 }
 
-// compression looks at the first bytes, and behind frames that say nothing, unless it is known that the file is plain. It says where the
-// first frame that says something is.
+// compression returns the compression and the first frame with data. It looks at the first bytes, and behind frames
+// without data, unless the file is known to be plain.
 func (s Source) compression() (kind compression, at int64, err error) {
 	if s.Plain {
 		return plain, 0, nil
@@ -109,25 +110,25 @@ func (s Source) compression() (kind compression, at int64, err error) {
 			return plain, at, fmt.Errorf("%s is compressed with %s, which is not read here: unpack it, or compress it with gzip, zstd, bzip2, lz4, snappy or zlib: %w", s.Name, name, ErrCompression)
 		default:
 			if at > 0 && kind != lz4ed {
-				kind = zstded // nothing but frames of zstd follows, or it is damaged
+				kind = zstded // only frames of zstd may follow, or the file is damaged
 			}
 			return kind, at, nil
 		}
 	}
-	return zstded, at, nil // it says what is wrong
+	return zstded, at, nil // the decoder says what is wrong
 }
 
-// maxSkippable is how many frames that say nothing are looked behind.
+// maxSkippable is how many frames without data are skipped.
 const maxSkippable = 64
 
-// ErrCompression marks a file that is compressed in a way that is not read.
+// ErrCompression marks a file with an unsupported compression.
 var ErrCompression = errors.New("unknown compression")
 
-// Windows of zstd and blocks of lz4 are what a file makes the decoder allocate. Up to the usual window nobody is asked; more is held as a giant
-// record is.
+// A file determines how much its decoder allocates, for windows of zstd or blocks of lz4. More than usualWindow is
+// treated as a giant record.
 const usualWindow = 2 << 20
 
-// A window is what the decoder of a file holds of it.
+// A window is the part of a file that its decoder holds in memory.
 type window struct {
 	bytes uint64
 	what  string
@@ -135,7 +136,7 @@ type window struct {
 
 func (w window) String() string { return fmt.Sprintf("%s of %d MiB", w.what, w.bytes>>20) }
 
-// decompress streams: what is held in memory does not grow with what comes out.
+// decompress returns a decompressing stream. Its memory does not grow with the output.
 func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 	switch kind {
 	case gzipped:
@@ -148,7 +149,7 @@ func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 	return io.NopCloser(s2.NewReader(r)), nil
 }
 
-// openHeld opens a file of zstd or lz4, whose first frame, at an offset, says how much of it the decoder holds.
+// openHeld opens a file of zstd or lz4. The first frame, at offset at, says how much its decoder holds in memory.
 func (l *lineReader) openHeld(src Source, kind compression, at int64) (io.ReadCloser, error) {
 	head := make([]byte, max(0, min(zstd.HeaderMaxSize, src.Size-at)))
 	if err := readFullAt(src.R, head, at); err != nil {
@@ -173,7 +174,7 @@ func (l *lineReader) openHeld(src Source, kind compression, at int64) (io.ReadCl
 	return roomyReader{z.IOReadCloser(), done}, nil
 }
 
-// zstdWindow reads the window of a frame. What cannot be a frame has none; the decoder says what is wrong with it.
+// zstdWindow returns the window size of a frame. It is 0 for what cannot be a frame; the decoder says what is wrong.
 func zstdWindow(head []byte) uint64 {
 	var h zstd.Header
 	switch {
@@ -185,7 +186,7 @@ func zstdWindow(head []byte) uint64 {
 	return h.WindowSize
 }
 
-// lz4Blocks is what the decoder of a frame holds: a block as it is stored, and as it is.
+// lz4Blocks returns how much the decoder of a frame holds: a block as stored, and decompressed.
 func lz4Blocks(head []byte) uint64 {
 	switch {
 	case len(head) < 6:
@@ -196,8 +197,8 @@ func lz4Blocks(head []byte) uint64 {
 	return 2 << (8 + 2*(head[5]>>4&7)) // 4 says 64 KiB, 7 says 4 MiB
 }
 
-// hold gets the room for a window. The reader of a large one holds all that giants have: none of its records waits for more, and they
-// may be as long as the window leaves, or half of it all.
+// hold reserves the room for a window. For a large one it reserves all the room of giants, so that no record waits
+// for more. Records may then have what the window leaves, or half of the limit.
 func (l *lineReader) hold(w window) (done func(), err error) {
 	if w.bytes > uint64(l.max) {
 		return nil, fmt.Errorf("its %s is more than a record may have here (%d MiB): --memory %dMiB would do (a record may have a quarter of it), or other options of the compressor (zstd without --long and --ultra, lz4 without -l and -B7)",
@@ -214,7 +215,7 @@ func (l *lineReader) hold(w window) (done func(), err error) {
 	return done, nil
 }
 
-// tooLong says that a line is longer than it may be, and what would help.
+// tooLong returns an error for a line that is too long, and says what would help.
 func (l *lineReader) tooLong() error {
 	err := tooLarge(l.name, l.off, "more than "+itoa(l.max), l.max)
 	if l.held.bytes == 0 {
@@ -224,10 +225,10 @@ func (l *lineReader) tooLong() error {
 	return fmt.Errorf("%w; the file's %s takes room from its records: with --memory %dMiB they may have %d MiB", err, l.held, inMiB(would), l.whole>>20)
 }
 
-// inMiB rounds up.
+// inMiB returns n in MiB, rounded up.
 func inMiB(n int64) int64 { return (n + 1<<20 - 1) >> 20 }
 
-// A roomyReader gives room back when it is closed.
+// A roomyReader releases its room when it is closed.
 type roomyReader struct {
 	io.ReadCloser
 	done func()
@@ -238,7 +239,7 @@ func (r roomyReader) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// wrapRead names the file and the place, and what damage means.
+// wrapRead adds the file and the offset to a read error, and what damage means.
 func wrapRead(name string, off int64, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
@@ -256,7 +257,7 @@ func isBzipError(err error) bool {
 	return ok
 }
 
-// damage lists what the decoders say of bytes that no encoder wrote.
+// damage lists the decoders' errors for bytes that no encoder writes.
 var damage = []error{
 	gzip.ErrChecksum, gzip.ErrHeader, zstd.ErrCRCMismatch, zstd.ErrMagicMismatch, zstd.ErrReservedBlockType, zstd.ErrCompressedSizeTooBig,
 	zstd.ErrBlockTooSmall, zstd.ErrUnexpectedBlockSize, zstd.ErrWindowSizeTooSmall,

@@ -48,10 +48,10 @@ type Task struct {
 	set    *CounterSet
 	status atomic.Pointer[string]
 	input  atomic.Pointer[string]
-	asked  atomic.Bool // somebody wants to know whether the attempt is alive
+	asked  atomic.Bool // the engine wants to know whether the attempt is alive
 }
 
-// NewTask is for engines: it makes the task of one attempt, which counts into set.
+// NewTask is for engines. It makes the task of one attempt, which counts into set.
 func NewTask(ctx context.Context, info TaskInfo, set *CounterSet) *Task {
 	return &Task{TaskInfo: info, ctx: ctx, set: set}
 }
@@ -66,33 +66,33 @@ func (t *Task) Counter(group, name string) *Counter { return t.set.Counter(group
 // the limits of counters it returns an error in place of a panic.
 func (t *Task) TryCounter(group, name string) (*Counter, error) { return t.set.try(group, name) }
 
-// SetStatus shows a line of text beside the attempt's progress, and says that the attempt is alive.
+// SetStatus shows a line of text beside the attempt's progress. It also shows that the attempt is alive.
 func (t *Task) SetStatus(text string) {
 	t.status.Store(&text)
 	t.Alive()
 }
 
-// Alive says that the attempt is alive. Attempts that read records or emit pairs need not say it; user code that
-// works for minutes on one record should, or set a status or count something.
+// Alive shows that the attempt is alive. Attempts that read records or emit pairs need not call it. User code that
+// works for minutes on one record should, unless it sets a status or counts something.
 func (t *Task) Alive() {
-	if t.asked.Load() { // mostly it is not: reading costs nothing, writing would
+	if t.asked.Load() { // usually it is not set: reading costs nothing, writing would
 		t.asked.Store(false)
 	}
 }
 
-// AskAlive is for engines: it asks whether the attempt is alive, and reports whether it was since the last time.
+// AskAlive is for engines. It reports whether the attempt was alive since the last call.
 func (t *Task) AskAlive() bool { return !t.asked.Swap(true) }
 
 // Status returns what SetStatus last set.
 func (t *Task) Status() string { return load(&t.status) }
 
-// SetInput is for engines: it names the file the attempt now reads.
+// SetInput is for engines. It names the file that the attempt now reads.
 func (t *Task) SetInput(name string) { t.input.Store(&name) }
 
-// Input names the file that the current record comes from; empty in a reduce.
+// Input returns the file of the current record; it is empty in a reduce.
 func (t *Task) Input() string { return load(&t.input) }
 
-// Param returns a parameter of the job, or "" when it has none of that name.
+// Param returns a parameter of the job, or "" if there is none of that name.
 func (t *Task) Param(name string) string { return t.Params[name] }
 
 // SideFile returns the local path of a side file of the job.
@@ -100,7 +100,7 @@ func (t *Task) SideFile(name string) string {
 	return filepath.Join(t.SideDir, filepath.Base(name))
 }
 
-// String names the attempt, such as "map 3 try 1" for the first.
+// String returns the name of the attempt, such as "map 3 try 1" for the first.
 func (t *Task) String() string {
 	return fmt.Sprintf("%s %d try %d", t.Kind, t.Index, t.Attempt+1)
 }

@@ -11,16 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxCounters is how many different counters a job may have beside the engine's own. A program that makes
-// names from data would otherwise fill the memory of whoever gathers them.
+// MaxCounters is how many different counters a job may have beside the engine's own. Without it, a program that
+// makes names from data would fill the memory of whoever collects them.
 const MaxCounters = 1000
 
-// MaxCounterName is how many bytes the group or the name of a counter may have. Whoever gathers counters keeps them for
-// every task.
+// MaxCounterName is how many bytes the group or the name of a counter may have. Whoever collects counters keeps them
+// for every task.
 const MaxCounterName = 128
 
-// A Counter is a number that an attempt adds to. Attempts that do not commit do
-// not count. It is safe for concurrent use.
+// A Counter is a number to which an attempt adds. Attempts that do not commit do not count. It is safe for
+// concurrent use.
 type Counter struct{ n atomic.Int64 }
 
 // Add adds n, which may be negative.
@@ -53,7 +53,7 @@ func (c Counts) Clone() Counts {
 	return out
 }
 
-// Check reports names that no counter may have, and more than [MaxCounters] of them.
+// Check returns an error for bad names, and for more than [MaxCounters] counters.
 func (c Counts) Check() error {
 	for group, names := range c {
 		for name := range names {
@@ -84,7 +84,7 @@ func (c Counts) CheckSum(other Counts) error {
 	return nil
 }
 
-// own is how many counters are not the engine's.
+// own returns how many counters are not the engine's.
 func (c Counts) own() (n int) {
 	for group, names := range c {
 		for name := range names {
@@ -109,7 +109,7 @@ func checkCounter(group, name string) error {
 	return nil
 }
 
-// Get returns one number, 0 when it was never counted.
+// Get returns one number, or 0 if it was never counted.
 func (c Counts) Get(group, name string) int64 { return c[group][name] }
 
 // Each calls fn for all counters in order of group and name.
@@ -136,12 +136,13 @@ const (
 	SpilledRecords       = "spilled_records"
 	SpilledBytes         = "spilled_bytes"
 	ShuffleRecords       = "shuffle_records" // what maps hand to reduces, after combining
-	ShuffleBytes         = "shuffle_bytes"   // the same, as it is stored and travels
-	// ShuffleBytes of the reduces of a cluster, by where the map ran: on the reduce's node, elsewhere in its rack, in another rack.
+	ShuffleBytes         = "shuffle_bytes"   // the same, as stored and sent
+	// ShuffleBytes of a cluster's reduces, by where the map ran: on the same node, in the same rack, in another
+	// rack.
 	ShuffleNodeBytes    = "shuffle_node_bytes"
 	ShuffleRackBytes    = "shuffle_rack_bytes"
 	ShuffleRemoteBytes  = "shuffle_remote_bytes"
-	ReduceWaitMillis    = "reduce_wait_milliseconds" // from the start of the reduces of a cluster until each had its input, summed
+	ReduceWaitMillis    = "reduce_wait_milliseconds" // from the start of a cluster's reduces until each had its input, summed
 	ReduceInputGroups   = "reduce_input_groups"
 	ReduceInputRecords  = "reduce_input_records"
 	ReduceInputBytes    = "reduce_input_bytes"
@@ -150,7 +151,7 @@ const (
 	OutputBytes         = "output_bytes"
 )
 
-// builtIns are the names above. They always have room, so that a program with too many is told of its own.
+// builtIns are the names above. They are never refused: a program with too many is told of its own.
 var builtIns = [...]string{
 	MapInputRecords, MapInputBytes, MapOutputRecords, MapOutputBytes, MapSkippedRecords, CombineInputRecords, CombineOutputRecords, Spills,
 	SpilledRecords, SpilledBytes, ShuffleRecords, ShuffleBytes, ShuffleNodeBytes, ShuffleRackBytes, ShuffleRemoteBytes, ReduceWaitMillis,
@@ -165,11 +166,11 @@ func builtIn(group, name string) bool {
 type CounterSet struct {
 	mu  sync.Mutex             // guards the fields below; the numbers in counters need none
 	by  map[[2]string]*Counter // none is ever removed
-	own int                    // of them not the engine's
+	own int                    // how many of them are not the engine's
 }
 
-// Counter returns the counter of that name, which it makes on first use. It panics
-// past [MaxCounters], and for names longer than [MaxCounterName] or that cannot be printed.
+// Counter returns the counter of that name and makes it on first use. It panics past [MaxCounters], and for names
+// that are longer than [MaxCounterName] or cannot be printed.
 func (s *CounterSet) Counter(group, name string) *Counter {
 	c, err := s.try(group, name)
 	if err != nil {

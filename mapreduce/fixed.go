@@ -80,7 +80,7 @@ func (f *fixedReader) fill() bool {
 	if err == io.EOF {
 		return false
 	}
-	if err == io.ErrUnexpectedEOF && n%f.size == 0 { // the last, shorter bufferful
+	if err == io.ErrUnexpectedEOF && n%f.size == 0 { // the last, shorter buffer
 		err = nil
 	}
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// A Fold is an associative, commutative way to make one value of two. Declared on
-// a [Job] it aggregates map output in a hash table before it is ever sorted, and
-// again at every merge; the job then needs no reduce. The zero Fold is none.
+// A Fold is an associative, commutative way to make one value of two. A [Job] with a Fold aggregates map output in a
+// hash table before any sort, and again at every merge, so it needs no reduce. The zero Fold means none.
 type Fold struct {
 	name    string
 	resolve func(value Type) (FoldPlan, error)
@@ -32,7 +31,7 @@ func (f Fold) Plan(value Type) (FoldPlan, error) {
 	return p, nil
 }
 
-// together reports why values of two inputs cannot be folded into one.
+// together returns why values of two inputs cannot be folded into one, or nil.
 func (f Fold) together(a, b Type) error {
 	p, err := f.Plan(a)
 	if err != nil {
@@ -48,7 +47,7 @@ func (f Fold) together(a, b Type) error {
 	return fmt.Errorf("fold %s: the inputs have values of %s and %s, which cannot be folded into one", f.name, a.TypeName(), b.TypeName())
 }
 
-// IntOp names a fold of integers that engines do without calling user code.
+// IntOp is a fold of integers that engines do without calling user code.
 type IntOp uint8
 
 // Integer folds; NoIntOp means [FoldPlan.Merge] does the work.
@@ -59,11 +58,11 @@ const (
 	MaxInt
 )
 
-// A FoldPlan is a fold bound to a value type: what engines use.
+// A FoldPlan is a fold bound to a value type, for engines.
 type FoldPlan struct {
 	// Int is set for folds of 8-byte integers ([Int64] encoding).
 	Int IntOp
-	// Lift turns an emitted value into an accumulator. Nil: it is one already.
+	// Lift turns an emitted value into an accumulator. Nil means that it already is one.
 	Lift func(dst, value []byte) []byte
 	// Merge folds value (an accumulator) into acc and returns it; it may reuse
 	// acc's memory. Set exactly when Int is NoIntOp.
@@ -72,8 +71,8 @@ type FoldPlan struct {
 	Value Type
 }
 
-// The folds of numbers. They work on integers but uint and uint64, on floats, and on types
-// made of them; Count works on any and yields int64.
+// The folds of numbers. They work on integers other than uint and uint64, on floats, and on types made of them.
+// Count works on any type and yields int64.
 var (
 	Sum   = Fold{"sum", numeric(SumInt, func(a, b float64) float64 { return a + b })}
 	Min   = Fold{"min", numeric(MinInt, func(a, b float64) float64 { return min(a, b) })}
@@ -87,7 +86,7 @@ var (
 	}}
 )
 
-// FoldOf makes a fold of user code. fn must be associative and commutative.
+// FoldOf makes a fold from user code. fn must be associative and commutative.
 func FoldOf[V any](name string, fn func(acc, value V) V) Fold {
 	c := CodecFor[V]()
 	return Fold{name, func(Type) (FoldPlan, error) {
@@ -142,7 +141,7 @@ func isFloat(t Type) bool {
 	return ok
 }
 
-// plainType is the built-in type that a type is made of.
+// plainType returns the built-in type of which a type is made.
 func plainType(t Type) Type {
 	if n, ok := t.(interface{ plain() Type }); ok {
 		return n.plain()

@@ -9,12 +9,13 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// members reads the parts of a gzip or zlib file one after the other: each may be several files that were written behind each other. Zeros
-// behind the last member of gzip are padding, as tapes and some uploads have it; gzip itself ignores them too.
+// members reads the members of a gzip or zlib file one after another, since such a file may be several that were
+// concatenated. Zeros behind the last member of gzip are padding, as on tapes and in some uploads; gzip itself
+// ignores them, too.
 type members struct {
 	in     *bufio.Reader
 	z      io.ReadCloser
-	again  func() error // begins the next one
+	again  func() error // begins the next member
 	padded bool
 }
 
@@ -48,7 +49,7 @@ func (m *members) Read(p []byte) (int, error) {
 		n, err := m.z.Read(p)
 		if n > 0 || !errors.Is(err, io.EOF) {
 			if errors.Is(err, io.EOF) {
-				err = nil // what is behind it the next call sees
+				err = nil // the next call finds what is behind it
 			}
 			return n, err
 		}
@@ -58,7 +59,7 @@ func (m *members) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins the next member, or says that there is none.
+// next begins the next member, or returns io.EOF if there is none.
 func (m *members) next() error {
 	for {
 		b, err := m.in.ReadByte()
@@ -74,7 +75,7 @@ func (m *members) next() error {
 	}
 	err := m.again()
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // it has begun
+		err = io.ErrUnexpectedEOF // the member has begun
 	}
 	return err
 }

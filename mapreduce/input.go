@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// A Source is the byte range of one file that a reader is to read the records of.
+// A Source is a byte range of one file whose records a reader must read.
 type Source struct {
 	Name string // for error messages and for [WholeFile]'s keys
 	R    io.ReaderAt
@@ -16,10 +16,10 @@ type Source struct {
 	Offset, Length int64
 	// MaxRecord bounds one record in bytes. 0 means 1 GiB.
 	MaxRecord int
-	// Plain says that the file is known not to be compressed: a range of a file that is read in several.
+	// Plain says that the file is known to be uncompressed, as when a file is read in several ranges.
 	Plain bool
-	// Giant, if set, is asked before a record of 1 MiB or more is taken into memory, and waits until there is room
-	// for that many bytes beside those of other readers. done is called when the record has left.
+	// Giant, if set, is called before a record of 1 MiB or more is read, and waits until there is room for that many
+	// bytes beside those of other readers. done is called when the record has left memory.
 	Giant func(bytes int64) (done func(), err error)
 }
 
@@ -37,8 +37,8 @@ type InputFormat interface {
 // HeadBytes is how much of a file formats see to decide on splitting.
 const HeadBytes = 16
 
-// A RecordReader gives one record after the other. Next returns false at the end
-// or on an error, which Err then tells. It may also implement [ChunkReader].
+// A RecordReader returns one record after another. Next returns false at the end or after an error, which Err
+// returns. It may also implement [ChunkReader].
 type RecordReader interface {
 	Next() bool
 	Record() Record
@@ -46,8 +46,8 @@ type RecordReader interface {
 	Close() error
 }
 
-// A ChunkReader can hand out many whole records at once, in place of Next. The
-// chunk is valid until the following call.
+// A ChunkReader can return many whole records at once, in place of Next. The chunk is valid until the following
+// call.
 type ChunkReader interface {
 	RecordReader
 	NextChunk() (chunk []byte, offset int64, ok bool)
@@ -70,12 +70,13 @@ func (s Source) maxRecord() int {
 	return s.MaxRecord
 }
 
-// A rangeReader wants to know which range of it will be read in order: over a network it asks for no more than that.
+// A rangeReader wants to know which range of it will be read in order, so that it fetches no more than that over a
+// network.
 type rangeReader interface {
 	WillRead(from, to int64)
 }
 
-// section is a range of the file that will be read in order.
+// section returns a range of the file that will be read in order.
 func (s Source) section(from, to int64) *io.SectionReader {
 	s.willRead(from, to)
 	return io.NewSectionReader(s.R, from, max(0, to-from))
@@ -87,12 +88,12 @@ func (s Source) willRead(from, to int64) {
 	}
 }
 
-// checkRange refuses ranges that cannot be meant.
+// checkRange refuses invalid ranges.
 func (s Source) checkRange() error {
 	switch {
 	case s.Offset < 0 || s.Length < 0:
 		return fmt.Errorf("%s: range %d+%d outside the file of %d bytes", s.Name, s.Offset, s.Length, s.Size)
-	case s.Offset > s.Size: // it had more when the job was planned
+	case s.Offset > s.Size: // the file was longer when the job was planned
 		return fmt.Errorf("%s: changed while it was read: it has %d bytes, and the job is to read from byte %d on: run it again when nobody writes to it, or on a copy", s.Name, s.Size, s.Offset)
 	}
 	return nil
@@ -106,7 +107,7 @@ func (s Source) end() int64 {
 	return s.Offset + s.Length
 }
 
-// readFullAt fills buf from off; short files give io.ErrUnexpectedEOF.
+// readFullAt fills buf from off, or returns io.ErrUnexpectedEOF for a short file.
 func readFullAt(r io.ReaderAt, buf []byte, off int64) error {
 	n, err := r.ReadAt(buf, off)
 	if n == len(buf) {

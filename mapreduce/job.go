@@ -10,31 +10,31 @@ import (
 	"github.com/millrace/millrace/internal/priority"
 )
 
-// A Job is a whole computation as a value. Only Name, an input and a map are
-// needed; every other field has a default that the engine chooses.
+// A Job is a whole computation as a value. Only Name, an input and a map are required. Every other field has a
+// default, which the engine chooses.
 type Job struct {
 	// Name is for users: progress, logs, history.
 	Name string
 
 	// Input lists files, directories and glob patterns, read by Map.
 	Input []string
-	// Map makes pairs of records.
+	// Map makes pairs from records.
 	Map Map
-	// Inputs replaces Input and Map where several inputs have a mapper each.
+	// Inputs replaces Input and Map if several inputs have a mapper each.
 	Inputs []Input
 
 	// Fold aggregates the values of a key from the first pair on. With it, a job
 	// needs neither Combine nor Reduce.
 	Fold Fold
-	// Combine reduces map output before it travels. It may run any number of
-	// times, also never, and must emit the pair types it takes.
+	// Combine reduces map output before it is sent. It may run any number of times, including none, and must emit
+	// the pair types it takes.
 	Combine Reduce
-	// Reduce makes the output of groups. Zero passes pairs on unchanged.
+	// Reduce makes the output from groups. Zero passes pairs on unchanged.
 	Reduce Reduce
 	// MapOnly writes map output straight to the output, unsorted.
 	MapOnly bool
 
-	// Partition spreads keys over reduces. Nil means [HashPartition].
+	// Partition distributes keys among the reduces. Nil means [HashPartition].
 	Partition Partitioner
 	// Sort orders keys before the reduce. Nil means the order of bytes.
 	Sort Compare
@@ -43,7 +43,7 @@ type Job struct {
 	// and Partition must keep its groups together. Nil means equal keys.
 	Group Compare
 
-	// Output is the directory that the job makes.
+	// Output is the directory that the job creates.
 	Output string
 	// Format writes the output. Nil means [TextOutput].
 	Format OutputFormat
@@ -55,20 +55,19 @@ type Job struct {
 	// Compression of map output: "none", "s2" or "zstd". Empty lets the engine choose.
 	Compression string
 
-	// SideFiles are handed to every attempt (see [Task.SideFile]).
+	// SideFiles are available to every attempt (see [Task.SideFile]).
 	SideFiles []string
-	// Params are handed to every attempt (see [Task.Param]).
+	// Params are passed to every attempt (see [Task.Param]).
 	Params map[string]string
 
 	// MaxAttempts is how often a task is tried before the job fails. 0 means 4.
 	MaxAttempts int
-	// SkipBadRecords is how many records of the whole job may be left out because
-	// the mapper failed on them. They are left out from a task's second attempt
-	// on, counted in [MapSkippedRecords] and listed with their places. 0 means a
-	// bad record fails the job.
+	// SkipBadRecords is how many records of the whole job may be skipped because the mapper failed on them. They are
+	// skipped from a task's second attempt on, counted in [MapSkippedRecords] and listed with their places. 0 means
+	// that a bad record fails the job.
 	SkipBadRecords int
-	// MaxRecordBytes bounds one record. Larger ones fail the job with their size
-	// and place. 0 lets the engine choose from its memory.
+	// MaxRecordBytes bounds one record. Larger ones fail the job with their size and place. 0 lets the engine choose
+	// from its memory.
 	MaxRecordBytes int
 
 	// User, Queue, Pool, Priority and Deadline are for the scheduler of a cluster.
@@ -76,13 +75,14 @@ type Job struct {
 	Priority          Priority
 	// Deadline is the completion-time goal, counted from submission. 0 means none.
 	Deadline time.Duration
-	// Scheduling is what else the scheduler may want to know.
+	// Scheduling is what else the scheduler may use.
 	Scheduling Scheduling
 }
 
 // An Input is one of several inputs of a job, with the map that reads it.
 type Input struct {
-	// Name is what a program's command line calls it: -input left=FILE. Empty means that the program gives the paths.
+	// Name is the input's name on a program's command line: -input left=FILE. Empty means that the program gives the
+	// paths.
 	Name  string
 	Paths []string
 	Map   Map
@@ -125,7 +125,7 @@ func (j *Job) Attempts() int {
 	return j.MaxAttempts
 }
 
-// Partitioner returns the partitioner in force.
+// Partitioner returns the partitioner in effect.
 func (j *Job) Partitioner() Partitioner {
 	if j.Partition == nil {
 		return HashPartition{}
@@ -148,7 +148,7 @@ func (j *Job) OutputTypes() (key, value Type) {
 	return orBytes(key), orBytes(value)
 }
 
-// OutputFormat returns the output format in force.
+// OutputFormat returns the output format in effect.
 func (j *Job) OutputFormat() OutputFormat {
 	if j.Format == nil {
 		return TextOutput
@@ -156,17 +156,17 @@ func (j *Job) OutputFormat() OutputFormat {
 	return j.Format
 }
 
-// A FieldError says what is wrong with a field of a [Job], or of an engine's
-// configuration. A command whose flag set the field gives the flag's name instead.
+// A FieldError says what is wrong with a field of a [Job] or of an engine's configuration. A command replaces the
+// field's name by that of the flag that sets it.
 type FieldError struct {
-	Field   string // its name in Go
+	Field   string // its Go name
 	Problem string // such as "is 7, must be in 1..5"
 }
 
-// Error is the field and the problem.
+// Error returns the field and the problem.
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// Validate reports what is wrong with the job, naming the field (see [FieldError]).
+// Validate returns what is wrong with the job, naming the field (see [FieldError]).
 func (j *Job) Validate() error {
 	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
 }

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// A Shape is what a job says about how its input is divided; zero values let the engine choose.
+// A Shape is what a job specifies about how its input is divided. Zero values let the engine choose.
 type Shape struct {
 	SplitBytes     int64
 	Reducers       int
 	MapOnly, Folds bool
 }
 
-// Shape returns what the job says.
+// Shape returns what the job specifies.
 func (j *Job) Shape() Shape {
 	return Shape{SplitBytes: j.SplitBytes, Reducers: j.Reducers, MapOnly: j.MapOnly, Folds: !j.Fold.IsZero()}
 }
 
-// Layout is how a cluster with so many places divides the input of a job, unless the job says otherwise: the bytes of a
-// split, and the number of reduces. Each place gets a few maps, so that the last to end leave little idle; a map that
-// folds leaves a table of all its keys, however little it reads, so these get one or two, and their splits may have several
-// blocks. Splits are a power of two, so that they end where blocks do. Most nodes get a reduce for each place they have.
+// Layout returns how a cluster with that many places divides the input of a job, unless the job specifies it: the
+// bytes of a split and the number of reduces. Each place gets a few maps, so that the last ones to end leave little
+// idle. A map that folds makes a table of all its keys, however little it reads, so each place gets one or two, with
+// splits of several blocks. Splits are a power of two, so that they end where blocks do. Nine tenths of the places
+// get a reduce.
 func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces int) {
 	const least, tiny = 1 << 20, 4 << 20
 	places = max(places, 1)
@@ -46,10 +47,10 @@ func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces i
 	return splitBytes, reduces
 }
 
-// powerOfTwo is the largest that is not above n, and 1 at least.
+// powerOfTwo returns the largest that is not above n, at least 1.
 func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(max(n, 1))) - 1) }
 
-// CountOf is the number of an input path of [CountInput]; false for other paths.
+// CountOf returns n of an input path [CountInput](n). It reports false for other paths.
 func CountOf(path string) (n int64, ok bool) {
 	digits, ok := strings.CutPrefix(path, countPrefix)
 	if !ok {

@@ -16,8 +16,7 @@ type OutputFormat interface {
 	Open(w io.Writer, key, value Type) (RecordWriter, error)
 }
 
-// A RecordWriter writes pairs. Close writes what is left; without it the output
-// is incomplete.
+// A RecordWriter writes pairs. Close writes what is left. Without it the output is incomplete.
 type RecordWriter interface {
 	Write(key, value []byte) error
 	Close() error
@@ -27,8 +26,8 @@ type RecordWriter interface {
 // type. Pairs without a value type ([None]) have no tab.
 var TextOutput OutputFormat = textOutput{}
 
-// RawOutput writes the encoded bytes of key and value one after the other with
-// nothing between: fixed-size records come out as they went in.
+// RawOutput writes the encoded bytes of key and value with nothing between or after them, so that fixed-size records
+// come out as they went in.
 var RawOutput OutputFormat = rawOutput{}
 
 const outputBuffer = 256 << 10
@@ -54,7 +53,7 @@ func isPlain(t Type) bool {
 	return false
 }
 
-// textWriter leaves errors to bufio, which keeps the first one.
+// textWriter relies on bufio to keep the first error.
 type textWriter struct {
 	w                    *bufio.Writer
 	key, value           Type
@@ -80,7 +79,7 @@ func (t *textWriter) Write(key, value []byte) error {
 	return t.w.WriteByte('\n')
 }
 
-// WriteParts writes a value in parts: as they are, or together where the text of a value is not its bytes.
+// WriteParts writes a value that is given in parts. It joins them only if the text of a value is not its bytes.
 func (t *textWriter) WriteParts(key []byte, parts ...[]byte) error {
 	if !t.plainValue {
 		return t.Write(key, bytes.Join(parts, nil))
@@ -138,13 +137,13 @@ func (r *rawWriter) Write(key, value []byte) error {
 
 func (r *rawWriter) Close() error { return r.w.Flush() }
 
-// WorkDir is the hidden directory beside an output in which attempts write until the output takes its name. It is for engines: who makes the
-// directory and who removes what a dead job left must mean the same one.
+// WorkDir returns the hidden directory beside an output in which attempts write until the output takes its name. It
+// is for engines, which must agree on it to remove what a dead job left.
 func WorkDir(output, id string) string {
 	output = path.Clean(output)
 	name := path.Base(output)
 	return path.Join(path.Dir(output), "."+name[:min(len(name), maxHidden)]+".millrace-"+id)
 }
 
-// maxHidden leaves room for what is added to a name: file systems allow 255 bytes.
+// maxHidden leaves room for additions to a name: file systems allow 255 bytes.
 const maxHidden = 200

@@ -10,9 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A Partitioner decides which reduce a pair goes to: a number in 0..n-1. It must
-// depend on nothing but its arguments and be usable by several goroutines at once.
-// Under a [Fold] the value is nil.
+// A Partitioner decides to which reduce a pair goes: a number in 0..n-1. It must depend only on its arguments and be
+// usable by several goroutines at once. With a [Fold] the value is nil.
 type Partitioner interface {
 	Partition(key, value []byte, n int) int
 }
@@ -23,7 +22,7 @@ type PartitionFunc func(key, value []byte, n int) int
 // Partition calls f.
 func (f PartitionFunc) Partition(key, value []byte, n int) int { return f(key, value, n) }
 
-// HashPartition spreads keys evenly by their hash. It is the default.
+// HashPartition distributes keys evenly by their hash. It is the default.
 type HashPartition struct{}
 
 // Partition hashes the key.
@@ -31,8 +30,8 @@ func (HashPartition) Partition(key, _ []byte, n int) int {
 	return int(xxh3.Hash(key) % uint64(n))
 }
 
-// HashBy spreads keys evenly by the hash of a part of them: keys with the same part go to the same reduce, as secondary
-// sort wants it.
+// HashBy distributes keys evenly by the hash of a part of them. Keys with the same part go to the same reduce, as
+// secondary sort requires.
 func HashBy[K any](part func(key K) string) Partitioner {
 	c := CodecFor[K]()
 	return PartitionFunc(func(key, _ []byte, n int) int {
@@ -40,13 +39,11 @@ func HashBy[K any](part func(key K) string) Partitioner {
 	})
 }
 
-// TotalOrder gives each reduce one range of the sorted keys, so that the parts of
-// the output, one after the other, are sorted as a whole. The bounds come from
-// keys sampled before the job starts.
+// TotalOrder gives each reduce one range of the sorted keys, so that the concatenated parts of the output are sorted
+// as a whole. The bounds come from keys sampled before the job starts.
 type TotalOrder struct {
-	// Samples is how many keys are looked at. Larger: more even parts, later
-	// start. 0 means 5,000 for each reduce, 10,000 at least and 100,000 (as
-	// Hadoop's TeraSort) at most.
+	// Samples is how many keys are sampled. Larger: more even parts, later start. 0 means 5,000 for each reduce,
+	// 10,000 at least and 100,000 (as Hadoop's TeraSort) at most.
 	Samples int
 }
 
@@ -68,8 +65,8 @@ func (p RangePartition) Partition(key, _ []byte, _ int) int {
 	return sort.Search(len(p.Bounds), func(i int) bool { return p.Compare.Of(p.Bounds[i], key) > 0 })
 }
 
-// Finder returns Partition as a function that is faster for many keys: it compares the
-// first eight bytes as a number, and whole keys only where these are equal.
+// Finder returns a faster version of Partition for many keys. It compares the first eight bytes as a number, and
+// whole keys only if these are equal.
 func (p RangePartition) Finder() func(key []byte) int {
 	if p.Compare != nil {
 		return func(key []byte) int { return p.Partition(key, nil, 0) }
@@ -93,8 +90,7 @@ func (p RangePartition) Finder() func(key []byte) int {
 	}
 }
 
-// prefix is the first eight bytes as a number that sorts as they do; short keys are
-// filled up with zeros.
+// prefix returns the first eight bytes as a number that sorts as they do. Short keys are padded with zeros.
 func prefix(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
@@ -104,8 +100,8 @@ func prefix(key []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// BoundsOf picks n-1 bounds that divide the sampled keys evenly. It sorts samples
-// in place. Fewer bounds come back when there are not enough distinct keys.
+// BoundsOf returns n-1 bounds that divide the sampled keys evenly, or fewer if there are not enough distinct keys.
+// It sorts samples in place.
 func BoundsOf(samples [][]byte, n int, order Compare) [][]byte {
 	slices.SortFunc(samples, order.Of)
 	var bounds [][]byte
@@ -118,8 +114,8 @@ func BoundsOf(samples [][]byte, n int, order Compare) [][]byte {
 	return bounds
 }
 
-// Compare orders encoded keys; nil is the order of bytes, which is the natural
-// order of every built-in codec and the fast one.
+// Compare orders encoded keys. Nil means the order of bytes, which is the natural order of every built-in codec, and
+// the fast one.
 type Compare func(a, b []byte) int
 
 // Of compares under c, or as bytes when c is nil.
@@ -139,7 +135,7 @@ func By[K any](compare func(a, b K) int) Compare {
 	return func(a, b []byte) int { return compare(mustDecode(c, a), mustDecode(c, b)) }
 }
 
-// CheckPartition returns an error when a partitioner's answer is out of range.
+// CheckPartition returns an error if a partitioner's result is out of range.
 func CheckPartition(p, n int) error {
 	if p < 0 || p >= n {
 		return fmt.Errorf("partitioner returned %d, must be in 0..%d", p, n-1)

@@ -8,8 +8,8 @@ type Record struct {
 	Offset int64 // of the record's first byte in its (decompressed) file
 }
 
-// An Emitter takes the output of a mapper, combiner or reducer. It copies what it
-// is given before it returns. It is not safe for concurrent use.
+// An Emitter takes the output of a mapper, combiner or reducer. It copies its arguments before it returns. It is not
+// safe for concurrent use.
 type Emitter interface {
 	Emit(key, value []byte)
 	// EmitInt is Emit with the value encoded as [Int64] does. Folds of integers
@@ -26,33 +26,31 @@ type Values interface {
 	Value() []byte
 }
 
-// A Mapper handles one record after the other. One goroutine drives it.
+// A Mapper handles one record after another. Only one goroutine calls it.
 //
 // It may also implement [ChunkMapper], [Finisher] and io.Closer.
 type Mapper interface {
 	Map(r Record, out Emitter) error
 }
 
-// A ChunkMapper takes many whole records at once where the input format can give
-// them so (text lines, fixed-size records): a tight loop over memory in place of
-// a call per record. The chunk holds whole records only; offset is the place of
-// its first byte. It must emit what calling Map for each record would emit.
+// A ChunkMapper takes many whole records at once if the input format can provide them (text lines, fixed-size
+// records). That is a tight loop over memory in place of a call per record. The chunk holds whole records only;
+// offset is the place of its first byte. It must emit what calling Map for each record would emit.
 type ChunkMapper interface {
 	Mapper
 	MapChunk(chunk []byte, offset int64, out Emitter) error
 }
 
-// A Finisher is called once after the last record or group of an attempt and may
-// still emit: the place to hand over what was gathered on the way. Combiners are
-// never finished, as they run on any part of the pairs. What must be given back
-// however the attempt ends belongs into a Close method (io.Closer), which is called
-// last; an attempt whose Close fails has failed.
+// A Finisher is called once after the last record or group of an attempt and may still emit: the place to emit what
+// was collected on the way. Combiners are never finished, as they run on any part of the pairs. What must be
+// released however the attempt ends belongs in a Close method (io.Closer), which is called last. An attempt whose
+// Close fails has failed.
 type Finisher interface {
 	Finish(out Emitter) error
 }
 
-// A Reducer handles one group after the other, in key order. It may leave values
-// unread. One goroutine drives it. It may also implement [Finisher] and io.Closer.
+// A Reducer handles one group after another, in key order. It may leave values unread. Only one goroutine calls it.
+// It may also implement [Finisher] and io.Closer.
 type Reducer interface {
 	Reduce(key []byte, values Values, out Emitter) error
 }
@@ -74,22 +72,21 @@ func (f ReducerFunc) Reduce(key []byte, values Values, out Emitter) error {
 // A Map says how records become key-value pairs. The generic constructors build
 // it; write the literal to use the bytes core.
 type Map struct {
-	// New makes the mapper of one attempt: set-up happens here.
+	// New makes the mapper of one attempt. It is the place for set-up.
 	New func(*Task) (Mapper, error)
 	// Format reads the input. Nil means [Text].
 	Format InputFormat
-	// Key and Value say how emitted bytes read as text and how folds add them.
-	// Nil means plain bytes.
+	// Key and Value say how emitted bytes read as text and how folds add them. Nil means plain bytes.
 	Key, Value Type
 }
 
 // IsZero reports whether the map is absent.
 func (m Map) IsZero() bool { return m.New == nil }
 
-// A Reduce says what becomes of each group of values; also the shape of a
-// combiner. The zero Reduce passes every pair on unchanged.
+// A Reduce says what happens to each group of values. A combiner has the same form. The zero Reduce passes every
+// pair on unchanged.
 type Reduce struct {
-	// New makes the reducer of one attempt: set-up happens here.
+	// New makes the reducer of one attempt. It is the place for set-up.
 	New func(*Task) (Reducer, error)
 	// Key and Value are the types of what it emits. Nil means plain bytes.
 	Key, Value Type

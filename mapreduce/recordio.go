@@ -11,8 +11,8 @@ import (
 // encoded bytes, compressed and checksummed in blocks, splittable.
 var RecordFile InputFormat = recordInput{}
 
-// JoinedRecords reads record files, too. Each pair is one key: the key and, right behind it, the value. As they stand so in the
-// file, nothing is copied, which matters for large ones.
+// JoinedRecords reads record files, too. Each pair becomes one key: the key followed by the value. They are stored
+// that way in the file, so nothing is copied, which matters for large ones.
 var JoinedRecords InputFormat = recordInput{joined: true}
 
 // RecordOutput writes the native record file, compressed with s2.

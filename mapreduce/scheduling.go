@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Scheduling is what a job tells the scheduler of a cluster of itself, beside user, queue, pool, priority and deadline.
-// The zero value says nothing: the cluster has its defaults. `millrace scheduler show POLICY` lists what a policy reads.
+// Scheduling is what a job tells the scheduler of a cluster about itself, beside user, queue, pool, priority and
+// deadline. The zero value means the cluster's defaults. `millrace scheduler show POLICY` lists what a policy reads.
 type Scheduling struct {
-	// Weight is the job's share beside others. 0 means 1.
+	// Weight is the job's share relative to others. 0 means 1.
 	Weight float64
-	// Slowstart is the fraction of the maps that must be done before reduces may start. 0 means the cluster's;
-	// negative means at once.
+	// Slowstart is the fraction of the maps that must be done before reduces may start. 0 means the cluster's; a
+	// negative value means at once.
 	Slowstart float64
 	// ReduceCost is what a reduce costs, a map being 1, for the deadline policies. 0 means 1.
 	ReduceCost float64
-	// Recurring says that jobs of this name and user come again and again: what is known of those before is to be trusted.
+	// Recurring says that jobs of this name and user recur, so that what is known of earlier ones can be trusted.
 	Recurring bool
-	// MapDemand, ReduceDemand and DriverDemand are what an attempt takes on a node. What ReduceDemand does not say is as MapDemand has it.
+	// MapDemand, ReduceDemand and DriverDemand are what an attempt takes on a node. Fields that ReduceDemand leaves
+	// at 0 are those of MapDemand.
 	MapDemand, ReduceDemand, DriverDemand Demand
 	// Expect is what is known of the job before it has run.
 	Expect Expect
@@ -29,13 +30,13 @@ type Demand struct {
 	MemoryBytes int64
 }
 
-// Expect is what somebody knows of a job before it has run. 0 means that nobody does.
+// Expect is what is known of a job before it has run. 0 means unknown.
 type Expect struct {
 	InputBytes, ShuffleBytes int64
 	MapTime, ReduceTime      time.Duration // of one task
 }
 
-// validate refuses what no job can be like.
+// validate refuses impossible values.
 func (s *Scheduling) validate() error {
 	field := func(name, format string, args ...any) error {
 		return &FieldError{"Scheduling." + name, fmt.Sprintf(format, args...)}

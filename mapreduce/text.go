@@ -8,11 +8,9 @@ import (
 	"github.com/millrace/millrace/internal/pages"
 )
 
-// Text reads lines: everything up to a newline byte, which is not part of the
-// record. A last line without a newline counts when it is not empty. Nothing else
-// is interpreted: carriage returns, NUL bytes and invalid UTF-8 pass through.
-// Files compressed with gzip or zstd are noticed by their first bytes, read whole
-// and decompressed on the way.
+// Text reads lines: everything up to a newline byte, which is not part of the record. A last line without a newline
+// counts if it is not empty. Nothing else is interpreted: carriage returns, NUL bytes and invalid UTF-8 pass
+// through. Compressed files are recognized by their first bytes, read whole and decompressed on the way.
 var Text InputFormat = textFormat{}
 
 // KeyTabValue reads lines as [Text] does and divides them at the first tab.
@@ -40,7 +38,7 @@ func (keyTabValue) Open(src Source) (RecordReader, error) {
 	return &tabReader{r}, nil
 }
 
-// tabReader hides the chunks of its line reader: its records have another shape.
+// tabReader hides the chunks of its line reader, since its records have another form.
 type tabReader struct{ lines *lineReader }
 
 func (t *tabReader) Next() bool   { return t.lines.Next() }
@@ -50,12 +48,12 @@ func (t *tabReader) Close() error { return t.lines.Close() }
 func (t *tabReader) Record() Record {
 	r := t.lines.Record()
 	r.Key, r.Value, _ = bytes.Cut(r.Value, []byte{'\t'})
-	r.Key = slices.Clip(r.Key) // what is appended to it is not to reach the value
+	r.Key = slices.Clip(r.Key) // appending to it must not overwrite the value
 	return r
 }
 
-// textBuffer is how much of a file is read at once: it fits a core's cache, so
-// that the bytes are still near when the mapper looks at them.
+// textBuffer is how much of a file is read at once. It fits a core's cache, so that the bytes are still there when
+// the mapper reads them.
 const textBuffer = 256 << 10
 
 // lineReader reads lines from a stream of bytes. The stream starts at a line's
@@ -66,13 +64,13 @@ type lineReader struct {
 	closer io.Closer
 	max    int
 
-	buf    []byte // lines not handed out yet, then free space
+	buf    []byte // lines not returned yet, then free space
 	lo, hi int    // buf[lo:hi] is unread
 	giant  func(bytes int64) (done func(), err error)
-	done   func() // of the giant that is in the buffer, or nil
+	done   func() // releases the giant in the buffer, or nil
 	held   window // for which max is less than whole
 	whole  int
-	clean  int   // bytes from lo on that hold no newline: looked at once, not at every read
+	clean  int   // bytes from lo on without a newline: searched only once
 	off    int64 // of buf[lo] in the stream
 	eof    bool
 	err    error
@@ -97,7 +95,7 @@ func openLines(src Source) (*lineReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := start // no line starts in the range: it lies inside a long one
+	end := start // no line starts in the range: it is inside a long one
 	if start < src.end() {
 		if end, err = lineStart(src, src.end(), src.Size); err != nil {
 			return nil, err
@@ -127,13 +125,13 @@ func (l *lineReader) openCompressed(src Source, kind compression, at int64) erro
 	return nil
 }
 
-// bufferSize is what is read at once: never more than the longest line and its
-// newline, so that no chunk can hold a line over the limit.
+// bufferSize returns how much is read at once: never more than the longest line and its newline, so that no chunk
+// can hold a line over the limit.
 func (l *lineReader) bufferSize() int64 { return min(textBuffer, int64(l.max)+1) }
 
-// lineStart returns where the first line starts at or after x and before end: the
-// place behind the first newline at x-1 or later. Where none starts there it is end:
-// nobody looks further, so that the many ranges of one long line read it once.
+// lineStart returns where the first line starts at or after x and before end: behind the first newline at x-1 or
+// later. If none starts there it returns end. It looks no further, so that the many ranges of one long line read it
+// once.
 func lineStart(src Source, x, end int64) (int64, error) {
 	if x == 0 || x >= end {
 		return min(x, end), nil
@@ -181,7 +179,7 @@ func (l *lineReader) take(length, advance int) {
 	l.off += int64(advance)
 }
 
-// NextChunk returns all whole lines that are at hand.
+// NextChunk returns all whole lines that are in the buffer.
 func (l *lineReader) NextChunk() ([]byte, int64, bool) {
 	for {
 		if i := bytes.LastIndexByte(l.buf[l.lo+l.clean:l.hi], '\n'); i >= 0 {
@@ -206,7 +204,7 @@ func (l *lineReader) chunk(n int) ([]byte, int64, bool) {
 	return c, off, true
 }
 
-// RecordsIn counts lines.
+// RecordsIn counts the lines of a chunk.
 func (l *lineReader) RecordsIn(chunk []byte) int64 {
 	n := int64(bytes.Count(chunk, []byte{'\n'}))
 	if len(chunk) > 0 && chunk[len(chunk)-1] != '\n' {
@@ -215,10 +213,10 @@ func (l *lineReader) RecordsIn(chunk []byte) int64 {
 	return n
 }
 
-// fill reads more bytes behind the unread ones, making room first.
+// fill makes room and reads more bytes behind the unread ones.
 func (l *lineReader) fill() {
 	if len(l.buf) >= pages.Large && int64(l.hi-l.lo) < l.bufferSize() {
-		l.move(int(l.bufferSize())) // the giant is behind us
+		l.move(int(l.bufferSize())) // the giant has been read
 		l.leave()
 	}
 	if l.lo > 0 {
@@ -238,8 +236,8 @@ func (l *lineReader) fill() {
 	}
 }
 
-// grow makes room for a line longer than the buffer. Where the rest of the line
-// can be measured first the buffer grows once, to the size that is needed.
+// grow makes room for a line longer than the buffer. If it can measure the rest of the line first, it grows the
+// buffer once, to the size needed.
 func (l *lineReader) grow() bool {
 	if len(l.buf) > l.max { // one byte more than the limit, for the newline
 		l.fail(l.tooLong())
@@ -251,7 +249,7 @@ func (l *lineReader) grow() bool {
 		most = min(want, most)
 	}
 	if want+want/4 > l.max {
-		want = l.max + 1 // the last step is not a small one
+		want = l.max + 1 // avoids a small last step
 	}
 	if want >= pages.Large && !l.enter(most) {
 		return false
@@ -260,7 +258,8 @@ func (l *lineReader) grow() bool {
 	return true
 }
 
-// enter waits until a giant of so many bytes may be in memory. It asks once: what has some room and waits for more keeps others waiting.
+// enter waits until a giant of that many bytes may be in memory. It asks only once: one that has room and waits for
+// more blocks others.
 func (l *lineReader) enter(most int) bool {
 	if l.giant == nil || l.done != nil {
 		return true
@@ -274,7 +273,7 @@ func (l *lineReader) enter(most int) bool {
 	return true
 }
 
-// leave says that the giant has gone.
+// leave releases the room of the giant.
 func (l *lineReader) leave() {
 	if l.done != nil {
 		l.done()
@@ -282,7 +281,7 @@ func (l *lineReader) leave() {
 	}
 }
 
-// move takes the unread bytes to a buffer of another size.
+// move moves the unread bytes to a buffer of another size.
 func (l *lineReader) move(size int) {
 	old := l.buf
 	l.buf = make([]byte, size)
@@ -291,8 +290,8 @@ func (l *lineReader) move(size int) {
 	pages.Drop(old)
 }
 
-// restOfLine returns how many bytes lie between s's position and the end of the
-// line it stands in, newline included. Errors show when the bytes are read.
+// restOfLine returns how many bytes there are from s's position to the end of its line, newline included. It ignores
+// errors, which appear when the bytes are read.
 func restOfLine(s *io.SectionReader) int {
 	pos, _ := s.Seek(0, io.SeekCurrent)
 	buf := make([]byte, textBuffer)
@@ -316,10 +315,10 @@ func (l *lineReader) fail(err error) {
 // Record returns the current line.
 func (l *lineReader) Record() Record { return l.rec }
 
-// Err returns what stopped the reading, if it was not the end.
+// Err returns what stopped the reading, or nil if it was the end.
 func (l *lineReader) Err() error { return l.err }
 
-// Close frees the decompressor, and the room of a giant.
+// Close releases the decompressor and the room of a giant.
 func (l *lineReader) Close() error {
 	pages.Drop(l.buf)
 	l.buf, l.rec = nil, Record{}

@@ -12,8 +12,8 @@ func Lines[K, V any](fn func(line []byte, emit func(key K, value V))) Map {
 	return LinesWith(func(*Task) (func([]byte, func(K, V)), error) { return fn, nil })
 }
 
-// LinesWith is [Lines] with set-up: each attempt calls setup once and owns the
-// function that comes back, which may therefore keep state.
+// LinesWith is [Lines] with set-up: each attempt calls setup once and owns the returned function, which may
+// therefore keep state.
 func LinesWith[K, V any](setup func(*Task) (func(line []byte, emit func(key K, value V)), error)) Map {
 	return typedMap[K, V](Text, func(t *Task, emit func(K, V)) (func(Record), error) {
 		fn, err := setup(t)
@@ -46,8 +46,7 @@ func Files[K, V any](fn func(name string, content []byte, emit func(key K, value
 	})
 }
 
-// Records maps the pairs of native record files, such as an earlier job wrote
-// with [RecordOutput].
+// Records maps the pairs of native record files, for example those that an earlier job wrote with [RecordOutput].
 func Records[KI, VI, K, V any](fn func(key KI, value VI, emit func(key K, value V))) Map {
 	kc, vc := CodecFor[KI](), CodecFor[VI]()
 	return typedMap[K, V](RecordFile, func(_ *Task, emit func(K, V)) (func(Record), error) {
@@ -57,8 +56,7 @@ func Records[KI, VI, K, V any](fn func(key KI, value VI, emit func(key K, value 
 	})
 }
 
-// Numbers maps the numbers 0..n-1, for jobs that make their own data. Use it with
-// the input [CountInput](n).
+// Numbers maps the numbers 0..n-1, for jobs that generate their own data. Use it with the input [CountInput](n).
 func Numbers[K, V any](fn func(i uint64, emit func(key K, value V))) Map {
 	return typedMap[K, V](FixedSize(8), func(_ *Task, emit func(K, V)) (func(Record), error) {
 		return func(r Record) { fn(binary.BigEndian.Uint64(r.Value), emit) }, nil
@@ -70,13 +68,13 @@ func CountInput(n int64) string { return countPrefix + strconv.FormatInt(n, 10) 
 
 const countPrefix = "count:/"
 
-// Groups reduces the values of each key. The sequence can be walked once.
+// Groups reduces the values of each key. The sequence can be iterated only once.
 func Groups[K, V, KO, VO any](fn func(key K, values iter.Seq[V], emit func(key KO, value VO))) Reduce {
 	return GroupsWith(func(*Task) (func(K, iter.Seq[V], func(KO, VO)), error) { return fn, nil })
 }
 
-// GroupsWith is [Groups] with set-up: each attempt calls setup once and owns the
-// function that comes back, which may therefore keep state and count.
+// GroupsWith is [Groups] with set-up: each attempt calls setup once and owns the returned function, which may
+// therefore keep state and count.
 func GroupsWith[K, V, KO, VO any](setup func(*Task) (func(key K, values iter.Seq[V], emit func(key KO, value VO)), error)) Reduce {
 	kc, vc := CodecFor[K](), CodecFor[V]()
 	ko, vo := CodecFor[KO](), CodecFor[VO]()
@@ -127,7 +125,7 @@ func typedMap[K, V any](format InputFormat, setup func(*Task, func(K, V)) (func(
 	}
 }
 
-// typedEmitter encodes typed pairs into scratch space that it keeps.
+// typedEmitter encodes typed pairs into scratch space that it reuses.
 type typedEmitter[K, V any] struct {
 	to         Emitter
 	emit       func(K, V)
@@ -141,7 +139,7 @@ func newTypedEmitter[K, V any](kc Codec[K], vc Codec[V]) *typedEmitter[K, V] {
 		e.value = vc.Append(e.value[:0], v)
 		e.to.Emit(e.key, e.value)
 	}
-	// The pairs of counting jobs go straight through.
+	// The pairs of counting jobs need no conversion.
 	var direct any
 	switch any(e.emit).(type) {
 	case func([]byte, int64):
@@ -160,8 +158,8 @@ func newTypedEmitter[K, V any](kc Codec[K], vc Codec[V]) *typedEmitter[K, V] {
 	return e
 }
 
-// mustDecode panics on bytes that are not of the codec: the attempt then fails
-// with the place and the stack, as for any panic in user code.
+// mustDecode panics on bytes that the codec cannot decode. The attempt then fails with the place and the stack, as
+// for any panic in user code.
 func mustDecode[T any](c Codec[T], src []byte) T {
 	v, err := c.Decode(src)
 	if err != nil {

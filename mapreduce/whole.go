@@ -25,7 +25,7 @@ type wholeReader struct {
 	src   Source
 	rec   Record
 	done  bool
-	leave func() // gives the room of a giant back
+	leave func() // releases the room of a giant
 	err   error
 }
 
@@ -57,7 +57,7 @@ func (w *wholeReader) Next() bool {
 func (w *wholeReader) Record() Record { return w.rec }
 func (w *wholeReader) Err() error     { return w.err }
 
-// Close lets the content go, and its room.
+// Close releases the content and its room.
 func (w *wholeReader) Close() error {
 	w.rec = Record{}
 	w.leave()

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// account is one user's share of a Pool. Its methods may be called concurrently, as a collector and its spill in the background
-// do, but for close and transfer, which come after the last use.
+// account is one user's share of a Pool. Its methods may be called concurrently, for example by a collector and its
+// background spill, except close and transfer, which must come last.
 type account struct {
 	pool    *Pool
 	growing bool
 
 	// Guarded by pool.mu.
-	floor int64 // always ours; 0 once closed
-	held  int64 // reserved now; counts when above floor
+	floor int64 // guaranteed; 0 once closed
+	held  int64 // reserved now; counts where it exceeds floor
 }
 
-// reserve takes n more bytes if they can be had without waiting for another user's
-// goodwill. Kept outputs are moved to disk for it.
+// reserve takes n more bytes if that needs no other user to give up memory. To make room, it moves kept outputs to
+// disk.
 func (a *account) reserve(ctx context.Context, n int64) bool {
 	p := a.pool
 	p.mu.Lock()
@@ -47,8 +47,7 @@ func (a *account) reserveHeap(ctx context.Context, n int64) bool {
 	return true
 }
 
-// force takes n bytes even beyond the budget: for the one record that is larger
-// than everything else.
+// force takes n bytes even beyond the budget: for a single record that is larger than everything else.
 func (a *account) force(n int64) {
 	a.pool.mu.Lock()
 	a.pool.move(a, n)
@@ -63,7 +62,7 @@ func (a *account) release(n int64) {
 	a.pool.move(a, -n)
 }
 
-// close gives everything back.
+// close releases everything.
 func (a *account) close() {
 	p := a.pool
 	p.mu.Lock()
@@ -73,8 +72,8 @@ func (a *account) close() {
 	p.growing = slices.DeleteFunc(p.growing, func(b *account) bool { return a == b })
 }
 
-// transfer moves n held bytes to a new account without a floor that does not grow. The old
-// account gives up its floor: it is about to close.
+// transfer moves n held bytes to a new account, which has no floor and does not grow. The old account gives up its
+// floor, since it is about to close.
 func (a *account) transfer(n int64) *account {
 	p := a.pool
 	p.mu.Lock()
@@ -89,7 +88,7 @@ func (a *account) transfer(n int64) *account {
 	return b
 }
 
-// move changes what a holds by n. p.mu is held.
+// move changes what a holds by n. p.mu must be held.
 func (p *Pool) move(a *account, n int64) {
 	before := max(a.held, a.floor)
 	a.held += n
@@ -98,9 +97,8 @@ func (p *Pool) move(a *account, n int64) {
 	}
 }
 
-// fits reports whether a may take n more bytes: always within its floor, within
-// its fair share if the memory is there, and beyond its share only while
-// all others could still reach theirs. p.mu is held.
+// fits reports whether a may take n more bytes: always within its floor, within its fair share if the memory is
+// there, and beyond its share only while all others could still reach theirs. p.mu must be held.
 func (p *Pool) fits(a *account, n int64) bool {
 	grow := max(a.held+n, a.floor) - max(a.held, a.floor)
 	if grow <= 0 {
@@ -125,8 +123,8 @@ func (p *Pool) fits(a *account, n int64) bool {
 	return p.used-p.keptBytes+grow+unmet <= p.limit
 }
 
-// evictLocked moves the largest kept output that nobody reads to disk. p.mu is held, but released meanwhile. It reports
-// whether there was one; a failed one is kept on.
+// evictLocked moves to disk the largest kept output that nobody reads. p.mu is held, but released meanwhile. It
+// reports whether there was one. One that cannot be moved stays kept.
 func (p *Pool) evictLocked() (bool, error) {
 	var victim *Output
 	for _, o := range p.kept {
@@ -150,13 +148,13 @@ func (p *Pool) evictLocked() (bool, error) {
 	return true, err
 }
 
-// addKept lists an output as one that may be moved to disk. p.mu is held.
+// addKept adds an output to those that may be moved to disk. p.mu must be held.
 func (p *Pool) addKept(o *Output) {
 	p.kept = append(p.kept, o)
 	p.keptBytes += o.memBytes
 }
 
-// dropKept takes an output off that list. p.mu is held.
+// dropKept removes an output from that list. p.mu must be held.
 func (p *Pool) dropKept(o *Output) {
 	if i := slices.Index(p.kept, o); i >= 0 {
 		p.kept = slices.Delete(p.kept, i, i+1)

@@ -8,9 +8,8 @@ import (
 
 var _ keyed = (*arena)(nil)
 
-// arena holds records in pool blocks. A record never crosses blocks; one that
-// is larger than a block has a block of its own. Locations are block number and
-// offset in 32 bits, so an arena ends at 4 GiB.
+// arena holds records in pool blocks. A record never crosses blocks; one that is larger than a block gets a block of
+// its own. A location is a block number and an offset in 32 bits, so an arena ends at 4 GiB.
 type arena struct {
 	pool   *Pool
 	shift  uint     // log2 of the block size
@@ -42,36 +41,36 @@ func (a *arena) grow(size int) {
 	a.bytes += int64(size)
 }
 
-// put stores a record in the rest of the last block, where the caller
-// made sure of room, and returns its location.
+// put stores a record in the rest of the last block, where the caller has made sure of room, and returns its
+// location.
 func (a *arena) put(key, value []byte) uint32 {
 	loc := a.next()
 	a.free = a.free[putRecord(a.free, key, value):]
 	return loc
 }
 
-// next is the location that the next record will have.
+// next returns the location that the next record will have.
 func (a *arena) next() uint32 {
 	last := len(a.blocks) - 1
 	return uint32(last)<<a.shift + uint32(len(a.blocks[last])-len(a.free))
 }
 
-// at is the memory from a location to the end of its block.
+// at returns the memory from a location to the end of its block.
 func (a *arena) at(loc uint32) []byte {
 	return a.blocks[loc>>a.shift][loc&(1<<a.shift-1):]
 }
 
-// key is the key of the record at a location.
+// key returns the key of the record at a location.
 func (a *arena) key(loc uint32) []byte {
 	b := a.at(loc)
 	k, _, h, _ := parseHeader(b)
 	return b[h : h+k : h+k]
 }
 
-// prefetch asks memory for the record at a location.
+// prefetch starts loading the record at a location into the cache.
 func (a *arena) prefetch(loc uint32) { prefetch.At(&a.at(loc)[0]) }
 
-// lookahead is how many records are asked for before the first of them is read.
+// lookahead is how many records are prefetched before the first of them is read.
 const lookahead = 16
 
 // lookup finds the records of entries [i,i+len(recs)): each result begins with the record.
@@ -83,13 +82,13 @@ func (a *arena) lookup(x *index, i int, recs [][]byte) {
 	}
 }
 
-// recordAt is the stored record at the start of b.
+// recordAt returns the stored record at the start of b.
 func recordAt(b []byte) []byte {
 	k, v, h, _ := parseHeader(b)
 	return b[:h+k+v]
 }
 
-// recycle gives the blocks back and returns the bytes that were reserved for them.
+// recycle returns the blocks to the pool, and how many bytes were reserved for them.
 func (a *arena) recycle() int64 {
 	n := a.bytes
 	a.pool.recycle(a.blocks...)
@@ -97,7 +96,7 @@ func (a *arena) recycle() int64 {
 	return n
 }
 
-// copyOf stores bytes that are no record, in room that the caller made sure of.
+// copyOf stores bytes that are not a record, in room that the caller has made sure of.
 func (a *arena) copyOf(b []byte) []byte {
 	n := copy(a.free, b)
 	c := a.free[:n:n]

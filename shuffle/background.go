@@ -13,8 +13,8 @@ type lot struct {
 	err   error
 }
 
-// startSpill hands what is in memory to the background, where it is sorted and written
-// as a run; its memory comes back when that is done. No other spill is under way.
+// startSpill hands the records in memory to the background, which sorts them and writes them as a run. Their memory
+// is free when that is done. No other spill may be under way.
 func (c *Collector) startSpill() {
 	l := &lot{data: c.data, idx: c.idx, path: c.nextFile(), done: make(chan struct{})}
 	c.data, c.idx = newArena(c.cfg.Pool), newIndex(c.cfg.Pool)
@@ -43,7 +43,7 @@ func (c *Collector) writeLot(l *lot, bufs *frameBuffers) (*Output, error) {
 	})
 }
 
-// waitSpill waits for the background, if something is under way, and adds its run.
+// waitSpill waits for a background spill, if there is one, and adds its run.
 func (c *Collector) waitSpill() error {
 	l := c.lot
 	if l == nil {
@@ -62,9 +62,9 @@ func (c *Collector) waitSpill() error {
 	return nil
 }
 
-// spillAhead starts a spill before memory has ended, when a processor is idle that could
-// do it: this collector has half of what it may have, and too few others are at work. It
-// does not with a combiner, which may share state with the code that calls Add.
+// spillAhead starts a spill before memory runs out if a processor is idle: when this collector has half of what it
+// may have, and there are fewer collectors than processors. It does not with a combiner, which may share state with
+// the code that calls Add.
 func (c *Collector) spillAhead() {
 	if c.lot != nil || c.idx.n == 0 || c.cfg.Combine != nil {
 		return

@@ -1,6 +1,6 @@
 package shuffle
 
-// batch is a sorted lot of records in memory.
+// batch is a sorted set of records in memory.
 type batch struct {
 	idx    *index
 	starts []int // partition p is [starts[p], starts[p+1]) of idx
@@ -51,8 +51,7 @@ func (b *batch) writePartition(out sink, c *combining, p, lo, hi int) error {
 	return nil
 }
 
-// copyRecords writes stored records as they are, a few at a time so that the reads
-// of their scattered places overlap.
+// copyRecords writes stored records unchanged, a few at a time so that the reads of their scattered places overlap.
 func (b *batch) copyRecords(w *segmentWriter, lo, hi int) error {
 	var recs [lookahead][]byte
 	for lo < hi {
@@ -68,7 +67,7 @@ func (b *batch) copyRecords(w *segmentWriter, lo, hi int) error {
 	return nil
 }
 
-// writeFolded writes slots of the fold table, asking memory for those to come.
+// writeFolded writes slots of the fold table and prefetches later ones.
 func (b *batch) writeFolded(out sink, lo, hi int) error {
 	var buf slotBuf
 	for i := lo; i < hi; i++ {
@@ -91,7 +90,7 @@ type packed struct {
 	take  func(size int) bool // reserves memory for a block that holds size bytes
 	parts []packedPart
 	cur   *packedPart
-	from  []byte // rest of the block where the current range began
+	from  []byte // rest of the block, from where the current range begins
 }
 
 // packedPart is one partition of a packed sink.
@@ -107,7 +106,7 @@ func (k *packed) begin(p int) {
 	k.cur = &k.parts[p]
 }
 
-// add fails with errNoRoom when memory ends.
+// add fails with errNoRoom when memory runs out.
 func (k *packed) add(key, value []byte) error {
 	size := recordSize(len(key), len(value))
 	if size > len(k.arena.free) {
@@ -155,7 +154,7 @@ func (k *packed) shrink() int64 {
 	return saved
 }
 
-// rangeFeeder feeds ranges of memory.
+// rangeFeeder feeds ranges of memory to a stream.
 type rangeFeeder struct{ ranges [][]byte }
 
 var _ feeder = (*rangeFeeder)(nil)

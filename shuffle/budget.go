@@ -4,30 +4,32 @@ import "fmt"
 
 // Bounds of a [Budget].
 const (
-	// DefaultMemory is what the processes of one machine share if nobody says otherwise. Ours: a quarter of a small laptop.
+	// DefaultMemory is what the processes of one machine share unless configured otherwise. Ours: a quarter of a
+	// small laptop.
 	DefaultMemory = 1 << 30
-	// MinMemory is the least budget that is kept: below, the runtime, read buffers and one record to each of two attempts
-	// are more than the budget.
+	// MinMemory is the smallest budget that can be kept. Below it, the runtime, read buffers and one record for each
+	// of two attempts exceed the budget.
 	MinMemory = 32 << 20
 )
 
 const (
-	recordShare  = 4        // one record is this part of the budget, at most
-	buffersShare = 4        // as are read and write buffers and the runtime,
-	leastBuffers = 12 << 20 // but no less than this: two attempts of streaming with a combiner have 8 MiB of them,
-	mostBuffers  = 48 << 20 // and no more than this
-	slackShare   = 16       // what a process has beside the memory that the collector counts,
-	mostSlack    = 16 << 20 // but no more than this
+	recordShare  = 4        // a record may have this part of the budget
+	buffersShare = 4        // and so may buffers and the runtime,
+	leastBuffers = 12 << 20 // but at least this: two attempts of streaming with a combiner need 8 MiB,
+	mostBuffers  = 48 << 20 // and at most this
+	slackShare   = 16       // for what the collector does not count,
+	mostSlack    = 16 << 20 // but at most this
 )
 
-// A Budget is the memory of a process, in bytes, and says what each of its users gets. What a process allocates stays below 1.15 times the
-// budget; the pages of the program itself, which the system can drop, come on top. What user code allocates is its own affair.
+// A Budget is the memory of a process, in bytes, divided among its users. A process allocates less than 1.15 times
+// its budget. The pages of the program itself, which the system can drop, come on top, as does what user code
+// allocates.
 type Budget struct {
 	total, sort int64
 }
 
-// NewBudget divides total bytes. 0 means [DefaultMemory]. sort, if not 0, is all that sorting, kept output and merging get of it: jobs
-// then spill sooner than they must.
+// NewBudget divides total bytes; 0 means [DefaultMemory]. sort, if not 0, limits the part for sorting, kept output
+// and merging, so that jobs spill sooner than they must.
 func NewBudget(total, sort int64) (Budget, error) {
 	if total == 0 {
 		total = DefaultMemory
@@ -42,21 +44,21 @@ func NewBudget(total, sort int64) (Budget, error) {
 	return b, nil
 }
 
-// ShareOf is the budget of one of n processes that share total bytes, and at least the minimum.
+// ShareOf returns the budget of one of n processes that share total bytes, but at least the minimum.
 func ShareOf(total int64, n int) Budget {
 	return Budget{total: max(total/int64(max(n, 1)), MinMemory)}
 }
 
-// Total is the whole budget.
+// Total returns the whole budget.
 func (b Budget) Total() int64 { return b.total }
 
-// MaxRecord is the largest record, key and value together.
+// MaxRecord returns the size of the largest record.
 func (b Budget) MaxRecord() int { return int(min(b.total/recordShare, maxRecordLimit)) }
 
-// Collector is what the garbage collector is told to stay below.
+// Collector returns the memory limit for the garbage collector.
 func (b Budget) Collector() int64 { return b.total - min(b.total/slackShare, mostSlack) }
 
-// SortBytes is what sorting, kept output and merging share.
+// SortBytes returns what sorting, kept output and merging share.
 func (b Budget) SortBytes() int64 {
 	if b.sort > 0 {
 		return b.sort

@@ -2,9 +2,8 @@ package shuffle
 
 import "github.com/millrace/millrace/internal/pages"
 
-// carver cuts read buffers out of pool blocks. The memory was reserved by its owner,
-// but for oversized frames, which are charged as they come and go. A carver without
-// an account, for streams opened outside a merge, takes from the heap.
+// carver cuts read buffers out of pool blocks. Its owner has reserved the memory, except for oversized frames, which
+// are charged as they come and go. A carver without an account, for streams opened outside a merge, uses the heap.
 type carver struct {
 	acct     *account
 	reserved int64 // by the owner, for buffers
@@ -31,8 +30,8 @@ func (c *carver) get(n int) []byte {
 	return b
 }
 
-// pay takes memory that the owner did not reserve: a source that was in memory when the
-// merge was planned may have moved to disk since.
+// pay charges memory that the owner did not reserve: a source that was in memory when the merge was planned may have
+// moved to disk since.
 func (c *carver) pay(n int64) {
 	c.carved += n
 	if more := c.carved - c.reserved; more > 0 {
@@ -49,13 +48,13 @@ func (c *carver) oversized(n int) []byte {
 }
 
 func (c *carver) dropOversized(b []byte) {
-	pages.Drop(b) // now: the collector would let several of them come together
+	pages.Drop(b) // now, before the garbage collector lets several accumulate
 	if c.acct != nil {
 		c.acct.release(int64(len(b)))
 	}
 }
 
-// recycle gives the blocks back; nobody may use a buffer any more.
+// recycle returns the blocks to the pool. No buffer may be used afterwards.
 func (c *carver) recycle() {
 	if c.acct != nil {
 		c.acct.pool.recycle(c.blocks...)

@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 )
 
-// floorBlocks is what a collector needs to make progress whatever others do: a block of
-// records, of index and of sort scratch (with a fold: of table, keys and two
-// of index), and the buffers of a segment writer.
+// floorBlocks is what a collector needs to make progress whatever others do: a block each of records, index and sort
+// scratch (with a fold: of table and keys, and two of index), and the buffers of a segment writer.
 const floorBlocks = 5
 
-// errNoRoom says that memory has ended and something must be spilled.
+// errNoRoom says that memory has run out and something must be spilled.
 var errNoRoom = errors.New("no room in memory")
 
-// Collector takes the records of one map attempt. One goroutine uses it.
+// Collector takes the records of one map attempt. Only one goroutine may use it.
 type Collector struct {
 	cfg    Config
 	ctx    context.Context
@@ -25,10 +24,10 @@ type Collector struct {
 	idx    index
 	sizes  []int64 // bytes of records in data, by partition
 	table  *foldTable
-	judged bool      // whether the table is of use
+	judged bool      // whether hopeless has decided
 	lot    *lot      // spill under way, or nil
 	runs   []*Output // spills, in order
-	nfiles int       // names given out
+	nfiles int       // names used so far
 	stats  Stats
 	intBuf [8]byte
 	err    error // what ended the collector
@@ -57,7 +56,7 @@ func NewCollector(ctx context.Context, cfg Config) (*Collector, error) {
 // Stats returns the counts so far.
 func (c *Collector) Stats() Stats {
 	s := c.stats
-	if c.table != nil { // not yet in the books
+	if c.table != nil { // not counted yet
 		s.Records += c.table.folded
 		s.Bytes += c.table.bytes
 	}
@@ -101,13 +100,13 @@ func (c *Collector) AddInt(key []byte, v int64) error {
 	return c.Add(key, encodeInt(c.intBuf[:0], v))
 }
 
-// fail records the first error; the collector does nothing more.
+// fail records the first error, which ends the collector.
 func (c *Collector) fail(err error) error {
 	if c.err == nil {
 		c.err = err
 	}
 	if c.table != nil {
-		c.table.dir = nil // nothing is found any more, so all folds come by ready
+		c.table.dir = nil // lookups find nothing now, so all folds go through ready
 	}
 	return c.err
 }
@@ -116,8 +115,8 @@ func (c *Collector) badPartition(p int, key []byte) error {
 	return fmt.Errorf("%s: partition %d of key %.64q is not in 0..%d", c.cfg.Name, p, key, c.cfg.Partitions-1)
 }
 
-// makeRoom gets memory for a record of size bytes, by spilling if need be. A record
-// too large for memory is written as a run of its own, and own is true.
+// makeRoom gets memory for a record of size bytes, by spilling if needed. A record too large for memory is written
+// as a run of its own, and own is true.
 func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) {
 	if err := c.ready(len(key) + len(value)); err != nil {
 		return false, err
@@ -127,7 +126,7 @@ func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) 
 		if c.lot == nil && c.idx.n == 0 {
 			return true, c.spillOne(key, value)
 		}
-		if c.lot == nil { // what came before must be in an earlier run
+		if c.lot == nil { // earlier records must be in an earlier run
 			c.startSpill()
 		}
 		if err := c.waitSpill(); err != nil {
@@ -137,7 +136,7 @@ func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) 
 	return false, nil
 }
 
-// large reports whether a record of size bytes is too large to wait for others in memory.
+// large reports whether a record of size bytes is too large to be kept in memory with others.
 func (c *Collector) large(size int) bool {
 	return size > c.cfg.Pool.blockSize && int64(size) > c.cfg.Pool.limit/8
 }
@@ -156,11 +155,11 @@ func (c *Collector) ready(n int) error {
 	return nil
 }
 
-// tryRoom makes room for a record of size bytes and its entry, unless memory has ended.
+// tryRoom makes room for a record of size bytes and its entry, unless memory has run out.
 func (c *Collector) tryRoom(size int) bool {
 	block := int64(c.cfg.Pool.blockSize)
 	if c.idx.full() {
-		if !c.acct.reserve(c.ctx, 2*block) { // and as much to sort it
+		if !c.acct.reserve(c.ctx, 2*block) { // the other one for sorting
 			return false
 		}
 		c.idx.grow()
@@ -174,7 +173,7 @@ func (c *Collector) tryRoom(size int) bool {
 	return true
 }
 
-// reserveFor takes memory for an arena's block that holds size bytes.
+// reserveFor reserves memory for a block of an arena that holds size bytes.
 func (c *Collector) reserveFor(size int) bool {
 	if block := c.cfg.Pool.blockSize; size <= block {
 		return c.acct.reserve(c.ctx, int64(block))
@@ -182,12 +181,12 @@ func (c *Collector) reserveFor(size int) bool {
 	return c.acct.reserveHeap(c.ctx, int64(size))
 }
 
-// path is the name of a file of this collector.
+// path returns the name of a file of this collector.
 func (c *Collector) path(suffix string) string {
 	return filepath.Join(c.cfg.Dir, c.cfg.Name+suffix)
 }
 
-// buffers returns the memory of the segment writer.
+// buffers returns the buffers of the segment writer.
 func (c *Collector) buffers() *frameBuffers {
 	if c.bufs == nil {
 		c.bufs = newFrameBuffers(c.cfg.Pool, c.cfg.Compression)
@@ -195,13 +194,13 @@ func (c *Collector) buffers() *frameBuffers {
 	return c.bufs
 }
 
-// Discard gives up: no file and no memory is left. It does nothing after Finish
-// succeeded, and may be called twice.
+// Discard gives up and removes all files and memory. It does nothing after Finish has succeeded, and may be called
+// twice.
 func (c *Collector) Discard() {
 	if c.closed {
 		return
 	}
-	_ = c.waitSpill()       // what it wrote is removed with the others
+	_ = c.waitSpill()       // its file is removed with the others
 	_ = c.fail(errFinished) // kept in c.err
 	for _, r := range c.runs {
 		_ = r.Release() // nothing can be done about a file that cannot be removed
@@ -210,7 +209,7 @@ func (c *Collector) Discard() {
 	c.close()
 }
 
-// close gives the memory back.
+// close releases the memory.
 func (c *Collector) close() {
 	c.closed = true
 	if c.bufs != nil {

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// Combiner reduces the values of one key of a sorted run before they are written.
-// values stands on the first record of the group; its Next moves within the group
-// only, so that the loop is
+// Combiner reduces the values of one key of a sorted run before they are written. values is already at the first
+// record of the group, and its Next stays within the group. So the loop is
 //
 //	for ok := true; ok; ok = values.Next() { use(values.Value()) }
 //
-// and it need not go to the end. key is the first record's and stays valid for the whole
+// and it may stop early. key is the first record's and stays valid for the whole
 // call. emit copies, and may be called any number of times, with keys that do not go down and
 // that stay in the partition of the group; both are checked. A Combiner may be applied to its own
 // output, any number of times, or not at all.
@@ -58,7 +57,7 @@ func (c *combining) writeTo(in Run, out sink, partition int) error {
 	return in.Err()
 }
 
-// check makes sure that an emitted key keeps order and partition.
+// check makes sure that an emitted key is in order and in the partition.
 func (c *combining) check(g *group, key, value, last []byte, lastSet bool, partition int) error {
 	if lastSet && compareWith(c.compare, last, key) > 0 {
 		return fmt.Errorf("combiner emitted key %.64q after %.64q", key, last)
@@ -80,19 +79,19 @@ func compareWith(compare func(a, b []byte) int, x, y []byte) int {
 	return compare(x, y)
 }
 
-// group is a Run limited to the records of one key.
+// group is a Run limited to the records with one key.
 type group struct {
 	in      Run
 	compare func(a, b []byte) int
 	stats   *Stats
 	key     []byte // of the first record
 	ended   bool
-	more    bool // in stands on the first record of another group
+	more    bool // in is at the first record of another group
 }
 
 var _ Run = (*group)(nil)
 
-// enter makes the record on which in stands the first of the group.
+// enter makes the current record of in the first of the group.
 func (g *group) enter() {
 	g.key = append(g.key[:0], g.in.Key()...)
 	g.ended, g.more = false, false

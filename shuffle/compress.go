@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxPacked is the largest raw size of a compressed frame. Larger frames, which hold
-	// one oversized record, are stored as they are; so no length in a file can make
-	// a reader allocate more than this or more than the file is long.
+	// maxPacked is the largest raw size of a compressed frame. Larger frames, which hold one oversized record, are
+	// stored uncompressed. So no length in a file can make a reader allocate more than this or the length of the
+	// file.
 	maxPacked = 1 << 20
 
-	// After missesMax frames in a row that did not shrink by an eighth, skipFrames
-	// frames are stored without trying.
+	// After missesMax frames in a row that did not shrink by an eighth, skipFrames frames are stored without trying.
 	missesMax  = 3
 	skipFrames = 32
 )
 
-// packer compresses frames and learns when not to.
+// packer compresses frames and stops trying when that does not pay.
 type packer struct {
 	codec  Compression
 	buf    []byte
@@ -83,7 +82,7 @@ func unpack(dst, stored []byte, codec Compression, rawLen int) ([]byte, error) {
 	return dst, nil
 }
 
-// Encoders and decoders are costly to make and are kept.
+// Encoders and decoders are expensive to make, so they are kept.
 var (
 	zstdEncoders = sync.Pool{New: func() any {
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),

@@ -52,33 +52,30 @@ type Config struct {
 	// created in it and nowhere else. It must outlive the Output.
 	Dir string
 
-	// Name begins the names of files and stands in error messages, for example
-	// "map-00012-0". It is one path element, and unique within Dir. The frames of
-	// the output carry its checksum, so that one output is not taken for another.
+	// Name is the beginning of file names and appears in error messages, for example "map-00012-0". It is one path
+	// element, and unique within Dir. The frames of the output carry its checksum, so that no output is mistaken for
+	// another.
 	Name string
 
-	// Pool is where memory comes from.
+	// Pool provides the memory.
 	Pool *Pool
 
 	// Partitions is the number of reduce shares, at least 1.
 	Partitions int
 
-	// Partition gives the share of a record, in 0..Partitions-1; anything else fails
-	// the Add. With a Fold it is called once for each distinct key, with
-	// the folded value. Nil sends everything to 0.
+	// Partition returns the share of a record, in 0..Partitions-1; anything else fails the Add. With a Fold it is
+	// called once for each distinct key, with the folded value. Nil sends everything to 0.
 	Partition func(key, value []byte) int
 
-	// Compare orders keys. Nil means bytes.Compare and is much faster than
-	// a function that does the same. It may be called by another goroutine while
-	// the caller goes on.
+	// Compare orders keys. Nil means bytes.Compare and is much faster than a function that does the same. Another
+	// goroutine may call it while the caller continues.
 	Compare func(a, b []byte) int
 
-	// Combine, if set, is applied to each sorted run before it is written. It may be
-	// called by another goroutine, but only while Add or Finish waits for it.
+	// Combine, if set, is applied to each sorted run before it is written. Another goroutine may call it, but only
+	// while Add or Finish waits for it.
 	Combine Combiner
 
-	// Fold, if set, aggregates records in a hash table before any sort. Not
-	// together with Combine.
+	// Fold, if set, aggregates records in a hash table before any sort. It excludes Combine.
 	Fold *Fold
 
 	// Compression of spills and output. Zero means none, which is best while
@@ -86,13 +83,11 @@ type Config struct {
 	// 3 ns a byte.
 	Compression Compression
 
-	// KeepInMemory lets Finish keep the output in the pool's memory while
-	// there is room, instead of writing a file.
+	// KeepInMemory lets Finish keep the output in the pool's memory while there is room, instead of writing a file.
 	KeepInMemory bool
 
-	// MergeFactor is how many runs are merged, and files open, at once. Larger:
-	// fewer passes, smaller buffers. Zero means 128 (ours; Hadoop's io.sort.factor
-	// is 10 and is usually raised to 64 or 100).
+	// MergeFactor is how many runs are merged, and files open, at a time. Larger: fewer passes, smaller buffers.
+	// Zero means 128 (ours; Hadoop's io.sort.factor is 10 and is usually raised to 64 or 100).
 	MergeFactor int
 
 	// MaxRecord is the largest record, key and value together, in bytes. Records
@@ -183,7 +178,7 @@ func (c *MergeConfig) fillLimits() error {
 	return nil
 }
 
-// canceled is the cause of a context that ended, or nil.
+// canceled returns the cause of a context that has ended, or nil.
 func canceled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

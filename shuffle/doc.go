@@ -17,15 +17,12 @@
 //
 // # Memory
 //
-// All memory that grows with the data comes from one Pool, whose budget is
-// a hard bound. A collector asks for a small floor when it is made (and may wait
-// for it); after that it never waits for others while it holds memory: when it is
-// refused a block it spills what it has. A merge takes all its buffers in one
-// reservation. No two users of a pool can therefore wait for each other.
-// Outputs kept in memory are moved to disk, largest first, when somebody
-// else needs the room. Outside the budget are: the caller's own slices, one
-// record at a time that is larger than a block (see Config.MaxRecord), and the state
-// of the compressors.
+// All memory that grows with the data comes from one Pool, whose budget is a hard bound. A collector reserves a
+// small floor when it is made, and may wait for it. After that it never waits for others while it holds memory: if
+// it is refused a block, it spills what it has. A merge takes all its buffers in one reservation. So no two users of
+// a pool can wait for each other. Outputs kept in memory are moved to disk, largest first, when another user needs
+// the room. Outside the budget are the caller's own slices, a single record that is larger than a block (see
+// Config.MaxRecord), and the state of the compressors.
 //
 // # Duties of the caller
 //
@@ -40,6 +37,6 @@
 //
 // # Order
 //
-// Records come out ordered by key; records with equal keys keep the order
-// in which they were added, and across sources the order of the sources.
+// Records are ordered by key. Records with equal keys keep the order in which they were added, and across sources
+// the order of the sources.
 package shuffle

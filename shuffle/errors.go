@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// ErrCorrupt marks data that was damaged at rest or in flight. The remedy is to
-	// fetch it again or to make it again; reading the same bytes once more is not.
+	// ErrCorrupt marks data that was damaged at rest or in flight. The remedy is to fetch it or make it again, not
+	// to read the same bytes once more.
 	ErrCorrupt = errors.New("corrupt data")
 
 	// ErrScratch marks a failure of our own scratch disk (full, unreadable,
@@ -40,9 +40,8 @@ func tooLarge(name string, size, limit int) error {
 	return fmt.Errorf("%s: record of %d bytes, limit %d: %w", name, size, limit, ErrRecordTooLarge)
 }
 
-// PanicError is a panic in the caller's Compare, Combine or Fold that happened in
-// the background, where the caller could not have recovered from it; or their end of
-// the goroutine.
+// PanicError is a panic in the caller's Compare, Combine or Fold in the background, where the caller could not have
+// recovered from it, or their call of runtime.Goexit.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -50,8 +49,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// guard runs f in the background and tells done how it ended: a panic in it is an error, and so is a call of
-// runtime.Goexit, after which nothing but done runs here.
+// guard runs f in the background and tells done how it ended. It turns a panic, or a call of runtime.Goexit, into an
+// error. After Goexit, nothing but done runs here.
 func guard(f func() error, done func(error)) {
 	var err error
 	returned := false

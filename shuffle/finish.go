@@ -2,8 +2,8 @@ package shuffle
 
 import "errors"
 
-// Finish sorts and writes what is left and returns the output, which becomes
-// visible only now. After an error nothing is left behind but by Discard's leave.
+// Finish sorts and writes what is left and returns the output, which becomes visible only now. After an error,
+// Discard removes what is left.
 func (c *Collector) Finish() (*Output, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -76,16 +76,15 @@ func (c *Collector) writeOutput(write func(w *segmentWriter) error) (*Output, er
 func (c *Collector) rename(out *Output) error {
 	path := c.path(OutputSuffix)
 	if err := c.cfg.FS.Rename(out.path, path); err != nil {
-		_ = c.cfg.FS.Remove(out.path) // the rename's error is the one to report
+		_ = c.cfg.FS.Remove(out.path) // report the rename's error
 		return scratchErr("rename", out.path, err)
 	}
 	out.path = path
 	return nil
 }
 
-// keep makes the batch an output in memory. Large plain batches stay as they are, with their
-// index; small ones, combined and folded ones are copied, without index, to as little
-// memory as they need.
+// keep turns the batch into an output in memory. A large plain batch stays as it is, with its index. A small,
+// combined or folded one is copied, without index, to as little memory as it needs.
 func (c *Collector) keep(b *batch) (*Output, error) {
 	out := &Output{
 		fs: c.cfg.FS, path: c.path(OutputSuffix), name: c.cfg.Name, codec: c.cfg.Compression,

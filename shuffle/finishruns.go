@@ -33,7 +33,7 @@ func (c *Collector) finishRuns(b *batch) (*Output, error) {
 	return out, nil
 }
 
-// runBytes is the memory to read one run.
+// runBytes returns the memory needed to read one run.
 func (c *Collector) runBytes() int64 {
 	if c.cfg.Compression == None {
 		return int64(c.cfg.Pool.frameSize())
@@ -44,9 +44,8 @@ func (c *Collector) runBytes() int64 {
 // reserveRuns reserves the memory to read n runs.
 func (c *Collector) reserveRuns(n int) bool { return c.acct.reserve(c.ctx, int64(n)*c.runBytes()) }
 
-// mergePasses merges neighbouring runs until one more merge is enough, for
-// which it leaves memory reserved. Nothing else is in memory, so the floor alone
-// allows some.
+// mergePasses merges neighbouring runs until one more merge is enough, for which it keeps memory reserved. Nothing
+// else is in memory, so even the floor allows some merging.
 func (c *Collector) mergePasses() error {
 	factor := min(c.cfg.MergeFactor, len(c.runs))
 	for factor > 2 && !c.reserveRuns(factor) {
@@ -115,8 +114,7 @@ func (o *Output) storedBytes() int64 {
 	return n
 }
 
-// fileSet is the open files of a merge over all partitions. Each has one buffer
-// that serves one partition after the other.
+// fileSet is the open files of a merge over all partitions. Each has one buffer that serves the partitions in turn.
 type fileSet struct {
 	runs []*Output
 	bufs [][]byte

@@ -8,10 +8,10 @@ import (
 	"github.com/millrace/millrace/internal/pages"
 )
 
-// IntOp is how integers are folded.
+// IntOp is an operation that folds integers.
 type IntOp uint8
 
-// The operations. OpBytes means that Fold.Bytes does it.
+// The operations. OpBytes means Fold.Bytes.
 const (
 	OpBytes IntOp = iota
 	SumInt        // wraps around on overflow
@@ -19,14 +19,14 @@ const (
 	MaxInt
 )
 
-// Fold is an associative aggregation of the values of a key. The result must not
-// depend on how the values are grouped, only on their order.
+// Fold is an associative aggregation of the values of a key. The result may depend on the order of the values, but
+// not on how they are grouped.
 type Fold struct {
 	// Op folds values that are integers as AddInt writes them. Zero is OpBytes.
 	Op IntOp
 
-	// Bytes, for OpBytes, returns acc folded with value. It may append to acc
-	// in place and must not keep either. The first value of a key becomes acc by copy.
+	// Bytes, for OpBytes, returns acc folded with value. It may append to acc in place and must not keep either. The
+	// first acc of a key is a copy of its first value.
 	Bytes func(acc, value []byte) []byte
 }
 
@@ -62,7 +62,7 @@ type foldRun struct {
 	keyLen  int
 	acc     []byte
 	started bool
-	more    bool // in stands on the first record of the next key
+	more    bool // in is at the first record of the next key
 	err     error
 }
 

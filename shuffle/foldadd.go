@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/prefetch"
 )
 
-// foldInt folds an integer into the table. A short key waits for its turn while memory is asked for its slot: of
-// a table larger than the processor's cache, most of the time was spent waiting for slots one by one.
+// foldInt folds an integer into the table. A short key waits in a ring while its slot is prefetched. In a table
+// larger than the processor's cache, most of the time was otherwise spent waiting for one slot after another.
 func (c *Collector) foldInt(key []byte, v int64) error {
 	t := c.table
 	if len(key) > inlineMax || len(t.dir) == 0 {
@@ -37,7 +37,7 @@ func (c *Collector) foldShort(w *waitingFold) error {
 			if s.lo == w.lo && s.hi == w.hi {
 				s.acc = t.fold.Op.apply(s.acc, w.v)
 				t.folded++
-				t.bytes += int64(w.hi>>56) + 7 // its length is one less
+				t.bytes += int64(w.hi>>56) + 7 // the top byte is the length plus one
 				return nil
 			}
 			if s.hi == 0 {
@@ -49,12 +49,12 @@ func (c *Collector) foldShort(w *waitingFold) error {
 	return c.foldIntSlowly(unpackShort(w.lo, w.hi, buf.key[:0]), w.v)
 }
 
-// foldWaiting folds what still waits.
+// foldWaiting folds the keys that still wait.
 func (c *Collector) foldWaiting() error {
 	if c.table == nil {
 		return nil
 	}
-	c.judged = true // too late for another way
+	c.judged = true // too late to do without the table
 	for i := range c.table.waiting {
 		due := c.table.waiting[i]
 		c.table.waiting[i] = waitingFold{}
@@ -145,10 +145,10 @@ func (c *Collector) foldOwn(key, value []byte) error {
 	return c.spillOne(key, value)
 }
 
-// accBytes is the cost of an accumulator besides its content.
+// accBytes is the overhead of an accumulator.
 const accBytes = 64
 
-// growAcc folds a value into an accumulator and pays for its growth.
+// growAcc folds a value into an accumulator and reserves memory for its growth.
 func (c *Collector) growAcc(i int, key, value []byte) error {
 	t := c.table
 	before := cap(t.accs[i])
@@ -165,8 +165,7 @@ func (c *Collector) growAcc(i int, key, value []byte) error {
 	return nil
 }
 
-// payHeap reserves memory for accumulators on the heap; when there is none the
-// table is spilled.
+// payHeap reserves memory for accumulators on the heap. If there is none, it spills the table.
 func (c *Collector) payHeap() error {
 	t := c.table
 	for t.heap > t.heapOK {
@@ -182,8 +181,8 @@ func (c *Collector) payHeap() error {
 	return nil
 }
 
-// newSlot makes a slot for a key that the table does not have, and room for n bytes of
-// accumulator, by splitting a table or spilling all. It fails with errNoRoom where others leave no room for a long one even then.
+// newSlot makes a slot for a key that the table does not have, and room for n bytes of accumulator, by splitting a
+// table or spilling everything. It fails with errNoRoom if even an empty table has no room for them.
 func (c *Collector) newSlot(key []byte, n int) (*slot, error) {
 	if err := c.ready(len(key) + n); err != nil {
 		return nil, err

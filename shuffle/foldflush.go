@@ -8,9 +8,8 @@ import (
 
 var _ keyed = (*foldTable)(nil)
 
-// indexBlocks is how many blocks of index and sort scratch n tables need:
-// each is at most 11/16 full of slots half as large again as an entry, so two
-// entries for each slot fill less than a block.
+// indexBlocks returns how many blocks of index and sort scratch n tables need. Each is at most 11/16 full of slots
+// half as large again as an entry, so two entries for each slot fill less than a block.
 func indexBlocks(n int) int64 { return int64(n) + 1 }
 
 // list adds an entry for each key to x, whose memory was reserved with the tables.
@@ -43,7 +42,7 @@ func (t *foldTable) list(x *index, partition func(key, value []byte) (int, error
 // slotBuf has room for a short key and an integer.
 type slotBuf struct{ key, value [16]byte }
 
-// pair is key and value of a slot: where they are, or in a buffer that the next pair uses again.
+// pair returns the key and value of a slot: in place, or in a buffer that the next call overwrites.
 func (t *foldTable) pair(loc uint32, buf *slotBuf) (key, value []byte) {
 	s := &t.tables[loc>>16].slots[loc&0xffff]
 	key = t.slotKey(s, buf.key[:0])
@@ -53,7 +52,7 @@ func (t *foldTable) pair(loc uint32, buf *slotBuf) (key, value []byte) {
 	return key, encodeInt(buf.value[:0], s.acc)
 }
 
-// slotKey is the key of a slot: where it is, or appended to b.
+// slotKey returns the key of a slot: in place, or appended to b.
 func (t *foldTable) slotKey(s *slot, b []byte) []byte {
 	if s.hi>>56 == longSlot {
 		return t.keys.key(uint32(s.hi))
@@ -69,17 +68,17 @@ func unpackShort(lo, hi uint64, b []byte) []byte {
 	return b[:n]
 }
 
-// prefetch asks memory for a slot.
+// prefetch starts loading a slot into the cache.
 func (t *foldTable) prefetch(loc uint32) {
 	prefetch.At(&t.tables[loc>>16].block[int(loc&0xffff)*slotBytes])
 }
 
-// key is the key of a slot.
+// key returns the key of a slot.
 func (t *foldTable) key(loc uint32) []byte {
 	return t.slotKey(&t.tables[loc>>16].slots[loc&0xffff], nil)
 }
 
-// recycle empties the table and returns the bytes that were reserved for it.
+// recycle empties the table and returns how many bytes were reserved for it.
 func (t *foldTable) recycle() int64 {
 	n := t.keys.recycle() + t.heapOK
 	if tables := len(t.tables); tables > 0 {

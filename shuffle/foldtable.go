@@ -9,10 +9,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// slot is one key of a fold table. A key of up to inlineMax bytes is in the slot
-// itself: lo has its first eight bytes, hi the others and, in the top byte, the length plus
-// one. Of a longer key lo is the hash and hi its location under the top byte longSlot. A slot
-// with hi 0 is empty.
+// slot is one key of a fold table. A key of up to inlineMax bytes is in the slot itself: lo has its first eight
+// bytes, hi the others and, in the top byte, the length plus one. For a longer key lo is the hash, and hi its
+// location below the top byte longSlot. A slot with hi 0 is empty.
 type slot struct {
 	lo, hi uint64
 	acc    int64 // the folded integer, or the number of the accumulator
@@ -35,9 +34,8 @@ type subTable struct {
 	depth uint // bits of the hash that all its keys share
 }
 
-// foldTable is an extendible hash table: a directory, indexed by the top bits of the hash,
-// of tables of one block each. It grows by splitting one block in two and so never needs
-// memory for a second copy of itself.
+// foldTable is an extendible hash table: a directory, indexed by the top bits of the hash, of tables of one block
+// each. It grows by splitting one block in two, so it never needs memory for a second copy of itself.
 type foldTable struct {
 	pool   *Pool
 	fold   *Fold
@@ -56,10 +54,10 @@ type foldTable struct {
 	turn    uint
 }
 
-// foldAhead is how many short keys wait for their slots to come from memory; four to 32 do equally well.
+// foldAhead is how many short keys wait while their slots are prefetched; four to 32 work equally well.
 const foldAhead = 8
 
-// waitingFold is a packed key and what is to be folded into its slot.
+// waitingFold is a packed key and the integer to be folded into its slot.
 type waitingFold struct {
 	lo, hi, hash uint64
 	v            int64
@@ -69,7 +67,7 @@ func newFoldTable(p *Pool, f *Fold) *foldTable {
 	return &foldTable{pool: p, fold: f, keys: newArena(p)}
 }
 
-// slotsOf is a pool block seen as slots, see entriesOf.
+// slotsOf returns a pool block as slots, see entriesOf.
 func slotsOf(block []byte) []slot {
 	return unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(block))), len(block)/slotBytes)
 }
@@ -95,16 +93,16 @@ func shortKey(key []byte) (lo, hi uint64) {
 	return lo, uint64(n+1) << 56
 }
 
-// shortHash mixes a packed key: the two halves of one 128-bit product.
+// shortHash hashes a packed key: it combines the two halves of one 128-bit product.
 func shortHash(lo, hi uint64) uint64 {
 	h, l := bits.Mul64(lo^0x9e3779b97f4a7c15, hi^0xd1b54a32d192ed03)
 	return (h ^ l) * 0x9fb21c651e98df25
 }
 
-// place is where in n slots probing for a hash begins.
+// place returns where in n slots probing for a hash begins.
 func place(hash uint64, n int) int { return int(uint64(uint32(hash)) * uint64(n) >> 32) }
 
-// count adds a folded record of n bytes to the books.
+// count counts a folded record of n bytes.
 func (t *foldTable) count(n int) {
 	t.folded++
 	t.bytes += int64(n)
@@ -163,7 +161,7 @@ func (t *foldTable) claim(s *slot, st *subTable, key []byte) {
 	t.n++
 }
 
-// hash is the hash of the key in a slot.
+// hash returns the hash of the key in a slot.
 func (s *slot) hash() uint64 {
 	if s.hi>>56 == longSlot {
 		return s.lo
@@ -179,9 +177,8 @@ func (t *foldTable) first() {
 	t.shift = 63
 }
 
-// splittable reports whether a table may be split; it may not when its keys
-// share so many bits of hash that splitting would not end, and when the locations
-// of slots have no more numbers for tables.
+// splittable reports whether a table may be split. It may not if its keys share so many bits of hash that splitting
+// would not end, or if slot locations have no more numbers for tables.
 func (t *foldTable) splittable(st *subTable) bool {
 	return st.depth < maxDepth && len(t.tables) < maxTables
 }
@@ -213,7 +210,7 @@ func (t *foldTable) split(st *subTable) {
 	t.redirect(st, other)
 }
 
-// vacant is the empty slot where a hash belongs.
+// vacant returns the empty slot where a hash belongs.
 func (st *subTable) vacant(hash uint64) *slot {
 	i := place(hash, len(st.slots))
 	for st.slots[i].hi != 0 {

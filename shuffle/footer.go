@@ -16,24 +16,24 @@ const (
 	indexEntry     = 32
 )
 
-// PartitionInfo says what one partition of an output holds.
+// PartitionInfo describes one partition of an output.
 type PartitionInfo struct {
 	Records     int64
 	RawBytes    int64 // of records, before compression
-	StoredBytes int64 // in the file; for an output in memory the bytes of its records
+	StoredBytes int64 // in the file; in memory, the bytes of the records
 	Offset      int64 // in the file
 }
 
 // footer describes a segment file.
 type footer struct {
 	tag        uint32
-	frame      uint32 // largest frame but for oversized records, in bytes with its header
+	frame      uint32 // largest frame, except those of oversized records, in bytes with its header
 	codec      Compression
 	partitions []PartitionInfo
 	sum        uint64 // of the content, while it is being written; not in the file
 }
 
-// appendHeader begins a segment file.
+// appendHeader appends the header of a segment file.
 func appendHeader(b []byte, tag uint32) []byte {
 	b = append(b, segmentMagic...)
 	b = binary.LittleEndian.AppendUint32(b, tag)
@@ -122,7 +122,7 @@ func (f *footer) parseIndex(b []byte, indexOffset int64) error {
 	return nil
 }
 
-// readFull reads exactly len(b) bytes at an offset. A disk that does not read is ErrScratch.
+// readFull reads exactly len(b) bytes at an offset. A failure of the disk is ErrScratch.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {

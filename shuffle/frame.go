@@ -8,9 +8,9 @@ import (
 	"github.com/millrace/millrace/internal/codec"
 )
 
-// A segment is a chain of frames. Each frame holds whole records and can be
-// checked on its own: its checksum covers header and payload, and its header says
-// of which output, partition and place in the chain it is. See docs/formats/segment.md.
+// A segment is a chain of frames. Each frame holds whole records and can be verified on its own: its checksum covers
+// header and payload, and its header says to which output, partition and place in the chain it belongs. See
+// docs/formats/segment.md.
 const (
 	frameHeader = 32
 	flagLast    = 1 << 0 // the partition ends with this frame
@@ -28,7 +28,7 @@ type frame struct {
 	last      bool
 }
 
-// nameTag is the tag of an output's name.
+// nameTag returns the tag of an output's name.
 func nameTag(name string) uint32 { return codec.Sum([]byte(name)) }
 
 // seal writes the header of a frame whose payload follows it in buf, and the checksum.
@@ -68,7 +68,7 @@ func (f *frame) verify(b []byte) error {
 	return f.verifySum(b, codec.Sum(b[4:frameHeader+int(f.stored)]))
 }
 
-// verifySum is verify for a frame whose checksum was taken elsewhere; b begins with its header.
+// verifySum is verify for a frame whose checksum has been computed already; b begins with its header.
 func (f *frame) verifySum(b []byte, got uint32) error {
 	if want := binary.LittleEndian.Uint32(b); got != want {
 		return fmt.Errorf("checksum %08x, want %08x", got, want)
@@ -91,8 +91,7 @@ func (f *frame) verifySum(b []byte, got uint32) error {
 	return nil
 }
 
-// chain checks that frames follow each other as they were written, from
-// the first to the last of one partition of one output.
+// chain checks that frames follow each other as written, from the first to the last of one partition of one output.
 type chain struct {
 	file      string // for messages
 	tag       uint32
@@ -106,7 +105,7 @@ func (c *chain) accept(f *frame, b []byte, offset int64) error {
 	return c.acceptSum(f, b, codec.Sum(b[4:frameHeader+int(f.stored)]), offset)
 }
 
-// acceptSum is accept for a frame whose checksum was taken elsewhere; b begins with its header.
+// acceptSum is accept for a frame whose checksum has been computed already; b begins with its header.
 func (c *chain) acceptSum(f *frame, b []byte, sum uint32, offset int64) error {
 	if err := f.verifySum(b, sum); err != nil {
 		return corruptf(c.file, int(c.partition), offset, "%w", err)

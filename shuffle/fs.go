@@ -5,14 +5,14 @@ import (
 	"os"
 )
 
-// FS is where spills and outputs live. Names are full paths. Implementations must
-// be safe for concurrent use. Tests put faults behind it.
+// FS is where spills and outputs are stored. Names are full paths. Implementations must be safe for concurrent use.
+// Tests use it to inject faults.
 type FS interface {
 	// Create makes a new file and fails if the name exists.
 	Create(name string) (File, error)
 	// Open opens an existing file for reading.
 	Open(name string) (File, error)
-	// Rename gives a file its final name; it replaces what was there.
+	// Rename gives a file its final name and replaces any file of that name.
 	Rename(from, to string) error
 	// Remove deletes a file.
 	Remove(name string) error
@@ -23,11 +23,11 @@ type File interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
-	// Size is the present length in bytes.
+	// Size returns the present length in bytes.
 	Size() (int64, error)
 }
 
-// Disk is the operating system's file system.
+// Disk returns the operating system's file system.
 func Disk() FS { return osFS{} }
 
 // osFS is the disk.

@@ -7,14 +7,14 @@ import (
 
 // entry stands for one record while it is sorted.
 type entry struct {
-	prefix uint64 // of the key, see prefixOf; 0 when keys have an order of their own
+	prefix uint64 // of the key, see prefixOf; 0 with a Compare function
 	loc    uint32 // where the record is
 	tag    uint32 // partition<<8 | min(len(key), longKey)
 }
 
 const (
 	entryBytes = int(unsafe.Sizeof(entry{}))
-	longKey    = 255 // key length in a tag that says: ask the record
+	longKey    = 255 // key length in a tag that means: see the record
 )
 
 func makeTag(partition, keyLen int) uint32 {
@@ -34,8 +34,8 @@ func newIndex(p *Pool) index {
 	return index{pool: p, shift: uint(bits.TrailingZeros(uint(p.blockSize / entryBytes)))}
 }
 
-// entriesOf is a pool block seen as entries. Blocks are at least 4 KiB, which the
-// allocator aligns to more than an entry needs, and hold no pointers.
+// entriesOf returns a pool block as entries. Blocks are at least 4 KiB, for which the allocator aligns them more
+// strictly than an entry needs, and hold no pointers.
 func entriesOf(block []byte) []entry {
 	return unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(block))), len(block)/entryBytes)
 }
@@ -56,7 +56,7 @@ func (x *index) add(e entry) {
 	x.n++
 }
 
-// at is entry i.
+// at returns entry i.
 func (x *index) at(i int) *entry {
 	return &x.chunks[i>>x.shift][i&(1<<x.shift-1)]
 }
@@ -64,13 +64,13 @@ func (x *index) at(i int) *entry {
 // sameChunk reports whether [lo,hi) lies in one chunk.
 func (x *index) sameChunk(lo, hi int) bool { return lo>>x.shift == (hi-1)>>x.shift }
 
-// slice is [lo,hi), which lies in one chunk.
+// slice returns [lo,hi), which must lie in one chunk.
 func (x *index) slice(lo, hi int) []entry {
 	base := lo &^ (1<<x.shift - 1)
 	return x.chunks[lo>>x.shift][lo-base : hi-base]
 }
 
-// recycle gives the blocks back and returns the bytes that were reserved for them.
+// recycle returns the blocks to the pool, and how many bytes were reserved for them.
 func (x *index) recycle() int64 {
 	n := int64(len(x.blocks)) * int64(x.pool.blockSize)
 	x.pool.recycle(x.blocks...)

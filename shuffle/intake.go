@@ -14,9 +14,9 @@ type IntakeConfig struct {
 	// Merge says where to spill and how to merge.
 	Merge MergeConfig
 
-	// Memory is how many bytes of segments are held in memory, at most; a segment of
-	// more than a quarter of it goes to disk at once. Larger: less disk traffic. Zero means a quarter
-	// of the pool's budget (ours; Hadoop gives the shuffle 70 % of a heap that is its own).
+	// Memory is the most bytes of segments that are held in memory. A segment of more than a quarter of it goes to
+	// disk at once. Larger: less disk traffic. Zero means a quarter of the pool's budget (ours; Hadoop gives the
+	// shuffle 70 % of a heap of its own).
 	Memory int64
 }
 
@@ -34,24 +34,23 @@ func (c *IntakeConfig) validate() error {
 	return nil
 }
 
-// Intake gathers the segments of one reduce attempt, from any number of fetching
-// goroutines, and gives them back as one sorted run. Segments are checked as they come,
-// whether they go to memory or to disk. When memory passes two thirds of its share, small segments
-// are merged to disk in the background. Large ones stay, and those for which there is no room go to disk as
-// they come: that saves a merge and makes no more than a few files.
+// Intake collects the segments of one reduce attempt, from any number of fetching goroutines, and returns them as
+// one sorted run. It checks segments as they arrive. When more than two thirds of its memory are used, it merges
+// small segments to disk in the background. Large ones stay, and those for which there is no room go to disk on
+// arrival. That saves a merge and makes only a few files.
 //
-// Call Take for each segment, again after an error; then Merge once; then Close. Records
-// with equal keys come in no particular order across segments.
+// Call Take for each segment, again after an error; then Merge once; then Close. Records with equal keys have no
+// particular order across segments.
 type Intake struct {
 	cfg  IntakeConfig
 	ctx  context.Context
 	acct *account
 	bg   sync.WaitGroup // merges; none begins once closed
 
-	// mu guards the fields below. Merge and Close are called when no Take is under way: after they have set closed and waited for
-	// bg they are alone, and read and change the fields without mu.
+	// mu guards the fields below. Merge and Close must not be called while a Take is under way. After they have set
+	// closed and waited for bg, they are alone and use the fields without mu.
 	mu      sync.Mutex
-	taken   map[string]bool // names in or on their way in
+	taken   map[string]bool // names that are in or being taken
 	memory  []*memSegment   // not yet merged
 	held    int64           // bytes of memory, merged ones included until they are freed
 	files   []Source
@@ -62,7 +61,7 @@ type Intake struct {
 	bgErr   error
 	stats   Stats
 
-	lent atomic.Bool // a run of Merge, not closed, has records in memory
+	lent atomic.Bool // an open run of Merge has records in memory
 }
 
 // memSegment is a segment in memory: stored records, decompressed.
@@ -97,10 +96,9 @@ func NewIntake(ctx context.Context, cfg IntakeConfig) (*Intake, error) {
 	return &Intake{cfg: cfg, ctx: ctx, acct: acct, taken: make(map[string]bool)}, nil
 }
 
-// Take fetches one segment. It may be called concurrently. After an error nothing of the
-// segment is kept and it may be taken again. Errors tell whose fault it is: ErrCorrupt marks
-// damaged or cut data, ErrScratch our own disk, ErrDuplicate a segment that is here;
-// others come from Fetch.
+// Take fetches one segment. It may be called concurrently. After an error nothing of the segment is kept and it may
+// be taken again. Errors say who is to blame: ErrCorrupt marks damaged or cut data, ErrScratch our own disk,
+// ErrDuplicate a segment that is here already. Other errors come from Fetch.
 func (in *Intake) Take(ctx context.Context, seg Segment) error {
 	if err := seg.validate(); err != nil {
 		return err
@@ -141,7 +139,7 @@ func (in *Intake) take(ctx context.Context, seg *Segment) error {
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", seg.Name, err)
 	}
-	defer body.Close() //nolint:errcheck // what was taken is whole and checked, and must not be taken again
+	defer body.Close() //nolint:errcheck // what was taken is whole and verified, and must not be taken again
 	s := newSegmentStream(seg, &cancelReader{ctx: ctx, in: body})
 	if seg.Info.Records == 0 {
 		_, _, err := s.next()
@@ -153,7 +151,7 @@ func (in *Intake) take(ctx context.Context, seg *Segment) error {
 	return in.toDisk(s)
 }
 
-// reserve takes memory for a segment, if it may be in memory.
+// reserve reserves memory for a segment, or returns nil if it must go to disk.
 func (in *Intake) reserve(ctx context.Context, i *PartitionInfo) *room {
 	n := i.RawBytes
 	if n > in.cfg.Memory/4 {
@@ -178,7 +176,7 @@ func (in *Intake) reserve(ctx context.Context, i *PartitionInfo) *room {
 	return r
 }
 
-// unreserve gives the memory of n bytes of a segment back.
+// unreserve releases the memory of a segment of n bytes.
 func (in *Intake) unreserve(n int64, r *room) {
 	in.mu.Lock()
 	in.held -= n
@@ -186,7 +184,7 @@ func (in *Intake) unreserve(n int64, r *room) {
 	r.free()
 }
 
-// newFile names one more scratch file.
+// newFile returns the name of a new scratch file.
 func (in *Intake) newFile(kind string) string {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// largeSegment is from where on segments are large, on average.
+// largeSegment is the average size from which segments count as large.
 const largeSegment = 1 << 20
 
-// mergeIfFull starts merging memory to disk once small segments have more than two thirds of
-// its share. One merge runs at a time. in.mu is held.
+// mergeIfFull starts merging memory to disk once small segments use more than two thirds of it. Only one merge runs
+// at a time. in.mu must be held.
 func (in *Intake) mergeIfFull() {
 	if in.merging || in.closed || in.held <= in.cfg.Memory/3*2 || len(in.memory) == 0 || in.held/int64(len(in.memory)) >= largeSegment {
 		return
@@ -21,7 +21,7 @@ func (in *Intake) mergeIfFull() {
 	in.bg.Go(func() { guard(func() error { return in.mergeToDisk(lot) }, in.merged) })
 }
 
-// merged hears how a merge in the background ended.
+// merged handles the end of a background merge.
 func (in *Intake) merged(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -61,15 +61,15 @@ func (in *Intake) merger(sources []Source) *merger {
 	return &merger{cfg: in.cfg.Merge, ctx: in.ctx, sources: sources}
 }
 
-// Stats returns what was merged to disk so far.
+// Stats counts what has been merged to disk so far.
 func (in *Intake) Stats() Stats {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.stats
 }
 
-// Merge ends the intake and returns all its records in order. The run is valid until
-// Close of the Intake. Take must not be under way.
+// Merge ends the intake and returns all its records in order. The run is valid until Close of the Intake. No Take
+// may be under way.
 func (in *Intake) Merge() (Run, error) {
 	in.mu.Lock()
 	in.closed = true
@@ -85,7 +85,7 @@ func (in *Intake) Merge() (Run, error) {
 	if !errors.Is(err, errNoRoom) {
 		return run, err
 	}
-	// Holding memory and waiting for more could wait for ever: let go of it first.
+	// Waiting for memory while holding some could last forever, so free it first.
 	if len(in.memory) > 0 {
 		if err := in.mergeToDisk(in.memory); err != nil {
 			return nil, err
@@ -105,8 +105,8 @@ func (in *Intake) sources() []Source {
 	return out
 }
 
-// Close frees memory and removes files. It waits for what runs in the background and may be
-// called twice. Runs of Merge must be closed before.
+// Close frees memory and removes files. It waits for background merges and may be called twice. Runs of Merge must
+// be closed before.
 func (in *Intake) Close() error {
 	in.mu.Lock()
 	in.closed = true
@@ -119,7 +119,7 @@ func (in *Intake) Close() error {
 		}
 	}
 	for _, s := range in.memory {
-		if !in.lent.Load() { // otherwise user code was left behind, and may read on: the blocks are the collector's
+		if !in.lent.Load() { // otherwise user code left behind may still read the blocks
 			s.room.free()
 		}
 	}

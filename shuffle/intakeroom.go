@@ -2,20 +2,21 @@ package shuffle
 
 import "context"
 
-// roomy is how many blocks a segment fills, at least, that is read into blocks: smaller ones would leave much of their last one empty.
+// roomy is the least number of blocks that a segment must fill to be read into blocks. A smaller one would leave
+// much of its last block empty.
 const roomy = 8
 
-// room is the memory of a segment. That of a large one which is not compressed is blocks of the pool: they have been used before, so that
-// nobody clears them or finds pages for them. That of others is on the heap.
+// room is the memory of a segment. A large uncompressed one uses blocks of the pool, which need no clearing and no
+// new pages. Others use the heap.
 type room struct {
 	acct     *account
 	bytes    int64 // reserved in the account
-	used     int64 // in blocks, and of frames that are larger
+	used     int64 // in blocks, and by frames larger than a block
 	inBlocks bool
 	blocks   [][]byte
 }
 
-// newRoom reserves memory for a segment; false if there is none.
+// newRoom reserves memory for a segment, or false if there is none.
 func newRoom(ctx context.Context, acct *account, i *PartitionInfo) (*room, bool) {
 	size := int64(acct.pool.blockSize)
 	if !i.plain() || i.StoredBytes < roomy*size {
@@ -25,7 +26,7 @@ func newRoom(ctx context.Context, acct *account, i *PartitionInfo) (*room, bool)
 	return r, acct.reserve(ctx, r.bytes)
 }
 
-// next is where a frame goes for which what is left of the memory does not do.
+// next returns memory for a frame that does not fit in the current block.
 func (r *room) next(size int) []byte {
 	if !r.inBlocks {
 		return make([]byte, size)
@@ -40,7 +41,7 @@ func (r *room) next(size int) []byte {
 	return b
 }
 
-// use counts memory. What the ends of blocks cost, in which no frame had room, was not reserved.
+// use counts memory. The unused ends of blocks were not reserved, so use charges them.
 func (r *room) use(n int) {
 	r.used += int64(n)
 	if more := r.used - r.bytes; more > 0 {
@@ -49,7 +50,7 @@ func (r *room) use(n int) {
 	}
 }
 
-// free gives the memory back; nobody may use a record of the segment any more.
+// free releases the memory. No record of the segment may be used afterwards.
 func (r *room) free() {
 	r.acct.pool.recycle(r.blocks...)
 	r.acct.release(r.bytes)

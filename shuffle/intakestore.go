@@ -19,7 +19,7 @@ func (r *cancelReader) Read(b []byte) (int, error) {
 	return r.in.Read(b)
 }
 
-// toMemory takes a segment, for which memory is reserved, into memory.
+// toMemory reads a segment into memory that is already reserved.
 func (in *Intake) toMemory(s *segmentStream, r *room) error {
 	m, err := s.readAll(r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (in *Intake) toMemory(s *segmentStream, r *room) error {
 	return nil
 }
 
-// plain reports whether a partition is not compressed, by its length.
+// plain reports whether a partition seems uncompressed, judging by its length.
 func (i *PartitionInfo) plain() bool {
 	return i.StoredBytes >= i.RawBytes && i.StoredBytes <= i.RawBytes+i.RawBytes/8+minBudget
 }
@@ -59,8 +59,7 @@ func (s *segmentStream) readAll(r *room) (*memSegment, error) {
 	}
 }
 
-// readPlain is readAll for a segment that is not compressed, by its length: frames are read to where
-// they stay.
+// readPlain is readAll for a segment that seems uncompressed. It reads frames straight to where they stay.
 func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
 	m := &memSegment{room: r}
 	if r.inBlocks {
@@ -73,7 +72,7 @@ func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
 		if b == nil || err != nil {
 			return m, err
 		}
-		if f.codec != None { // for once
+		if f.codec != None { // an exception
 			own := make([]byte, f.raw)
 			if err := s.unpackTo(own, b, &f); err != nil {
 				return nil, err
@@ -88,7 +87,7 @@ func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
 	}
 }
 
-// nextKept is next for frames that stay in memory, which is reserved for so many bytes of records only.
+// nextKept is next for frames that stay in memory. It fails if they exceed the reserved memory.
 func (s *segmentStream) nextKept() ([]byte, frame, error) {
 	b, f, err := s.next()
 	if err == nil && b != nil && s.raw > s.seg.Info.RawBytes {
@@ -97,7 +96,7 @@ func (s *segmentStream) nextKept() ([]byte, frame, error) {
 	return b, f, err
 }
 
-// unpackTo puts the records of a frame where they stay.
+// unpackTo decompresses the records of a frame to where they stay.
 func (s *segmentStream) unpackTo(dst, b []byte, f *frame) error {
 	if f.codec == None {
 		copy(dst, b[frameHeader:])
@@ -117,7 +116,7 @@ func (m *memSegment) keep(records []byte) {
 	m.bytes += int64(len(records))
 }
 
-// toDisk copies a segment, frame by checked frame, to a file.
+// toDisk copies a segment to a file, verifying each frame.
 func (in *Intake) toDisk(s *segmentStream) error {
 	path := in.newFile("fetch")
 	file, err := in.cfg.Merge.FS.Create(path)
@@ -129,7 +128,7 @@ func (in *Intake) toDisk(s *segmentStream) error {
 		err = scratchErr("close", path, cerr)
 	}
 	if err != nil {
-		_ = in.cfg.Merge.FS.Remove(path) // the first error is the one to report
+		_ = in.cfg.Merge.FS.Remove(path) // report the first error
 		return err
 	}
 	in.mu.Lock()
@@ -159,13 +158,13 @@ func (s *segmentStream) copyTo(file File, path string) error {
 	}
 }
 
-// fetchedFile is a segment that went to disk: its frames and nothing else.
+// fetchedFile is a segment on disk: its frames and nothing else.
 type fetchedFile struct {
 	fs     FS
 	path   string
 	seg    *Segment
-	frame  int // buffer for its frames
-	packed int // buffer for their records, if any is compressed
+	frame  int // buffer size for its frames
+	packed int // buffer size for their records, if any is compressed
 }
 
 var _ streamSource = (*fetchedFile)(nil)

@@ -2,7 +2,7 @@ package shuffle
 
 import "context"
 
-// stream opens partition p of an output in memory. o.mu is held.
+// stream opens partition p of an output in memory. o.mu must be held.
 func (m *memory) stream(o *Output, p int) *stream {
 	o.readers.Add(1)
 	var s *stream
@@ -22,7 +22,7 @@ func (m *memory) stream(o *Output, p int) *stream {
 	return s
 }
 
-// free gives the memory back. The mu of its output is held.
+// free releases the memory. The caller holds the mu of its output.
 func (m *memory) free() {
 	if m.batch != nil {
 		m.batch.arena.recycle()
@@ -33,7 +33,7 @@ func (m *memory) free() {
 	m.acct.close()
 }
 
-// dropMemory lets go of the memory, at once or when its last reader closes. o.mu is held.
+// dropMemory releases the memory, now or when its last reader closes. o.mu must be held.
 func (o *Output) dropMemory() {
 	m := o.mem
 	o.mem = nil
@@ -46,7 +46,8 @@ func (o *Output) dropMemory() {
 	}
 }
 
-// keep registers an output in memory with its pool, which may move it to disk from then on. Nobody else knows the output before.
+// keep registers an output in memory with its pool, which may move it to disk from then on. Before, nobody else
+// knows the output.
 func (o *Output) keep(m *memory) {
 	o.mem = m
 	o.inMemory.Store(true)
@@ -56,8 +57,8 @@ func (o *Output) keep(m *memory) {
 	m.pool.addKept(o)
 }
 
-// SpillToDisk makes an output in memory a file: under memory pressure, or to serve it. It does
-// nothing to an output that is a file already.
+// SpillToDisk turns an output in memory into a file, to free memory or to serve it. It does nothing if the output is
+// a file already.
 func (o *Output) SpillToDisk() error {
 	o.mu.Lock()
 	m := o.mem
@@ -76,12 +77,13 @@ func (o *Output) SpillToDisk() error {
 	if err != nil {
 		return err
 	}
-	o.infos, o.frame = foot.partitions, int(foot.frame) // the tag is that of the name already
+	o.infos, o.frame = foot.partitions, int(foot.frame) // the tag already is that of the name
 	o.dropMemory()
 	return nil
 }
 
-// writeMemory writes the memory as a segment file under the output's final name. o.mu and the pool's spillMu are held.
+// writeMemory writes the memory as a segment file under the output's final name. o.mu and the pool's spillMu must be
+// held.
 func (o *Output) writeMemory(m *memory) (*footer, error) {
 	if m.pool.spillBuf == nil || m.pool.spillBuf.packed == nil && o.codec != None {
 		m.pool.spillBuf = newFrameBuffers(m.pool, o.codec)
@@ -119,8 +121,7 @@ func (k *packed) writeTo(w *segmentWriter) error {
 	return nil
 }
 
-// commit finishes a segment file and gives it its final name; after an error
-// nothing is left of it.
+// commit finishes a segment file and gives it its final name. After an error it removes the file.
 func commit(w *segmentWriter, err error, tmp, path string) (*footer, error) {
 	if err != nil {
 		w.discard()

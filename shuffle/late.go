@@ -10,9 +10,9 @@ import (
 	"github.com/millrace/millrace/internal/codec"
 )
 
-// late is a record so large that a merge cannot have one of its kind from every run in memory. Only its beginning is, which
-// nearly always decides its place; the rest is read when its turn has come. The frame is checked as a whole before,
-// and again when it is read.
+// late is a record so large that a merge cannot have one such record from every run in memory. Only its beginning is
+// in memory, which nearly always decides its place. The rest is read when its turn has come. The whole frame is
+// checked before, and again when it is read.
 type late struct {
 	r      *frameReader
 	frame  frame
@@ -40,7 +40,7 @@ func (r *frameReader) openLate(f frame, size int64) ([]byte, error) {
 		}
 		done += int64(len(b))
 		if done == int64(len(b)) {
-			b = b[4:] // the sum itself
+			b = b[4:] // without the checksum
 		}
 		sum = codec.AddSum(sum, b)
 	}
@@ -55,7 +55,7 @@ func (r *frameReader) openLate(f frame, size int64) ([]byte, error) {
 	return r.buf, err
 }
 
-// parseLate finds the record in a frame that holds nothing else.
+// parseLate parses the record in a frame that holds nothing else.
 func (r *frameReader) parseLate(f frame, b []byte) (*late, error) {
 	h := frameHeader
 	k, n := binary.Uvarint(b[h:])
@@ -67,10 +67,11 @@ func (r *frameReader) parseLate(f frame, b []byte) (*late, error) {
 	return &late{r: r, frame: f, at: r.off, start: h, keyLen: int(k), head: b[h:]}, nil
 }
 
-// keyHead is what is in memory of the key.
+// keyHead returns the part of the key that is in memory.
 func (l *late) keyHead() []byte { return l.head[:min(l.keyLen, len(l.head))] }
 
-// load reads the whole record. It does not wait for room: its merge may have the room that it would wait for.
+// load reads the whole record. It does not wait for room, since its own merge may hold the room that it would wait
+// for.
 func (l *late) load() ([]byte, error) {
 	l.r.dropJumbo()
 	l.r.jumbo = l.r.mem.oversized(frameHeader + int(l.frame.stored))
@@ -92,7 +93,7 @@ func (s *stream) enterLate(l *late) bool {
 	return true
 }
 
-// whole has all of the current record in memory.
+// whole reads all of the current record into memory.
 func (s *stream) whole() error {
 	l := s.late
 	if l == nil || s.lost != nil {
@@ -107,7 +108,7 @@ func (s *stream) whole() error {
 	return nil
 }
 
-// keyReader reads the current key, which may be late.
+// keyReader returns a reader of the current key, which may be late.
 func (s *stream) keyReader() io.Reader {
 	l := s.late
 	if l == nil {
@@ -118,15 +119,15 @@ func (s *stream) keyReader() io.Reader {
 	return io.MultiReader(bytes.NewReader(head), rest)
 }
 
-// lose remembers why the key of a late record could not be read. A second try might succeed, but by then the record stands in
-// a place that is not its own.
+// lose records why the key of a late record could not be read. A second try might succeed, but by then the record
+// would be in a wrong place.
 func (s *stream) lose(err error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		s.lost = fmt.Errorf("read %s at %d: %w: %w", s.late.r.chain.file, s.late.at, ErrScratch, err)
 	}
 }
 
-// lostFirst is the order of two streams of which one cannot be read, 0 if both can.
+// lostFirst orders a stream that cannot be read before one that can. It returns 0 if both can.
 func lostFirst(x, y *stream) int {
 	switch {
 	case x.lost != nil:
@@ -137,8 +138,8 @@ func lostFirst(x, y *stream) int {
 	return 0
 }
 
-// compareLate compares the current keys of two streams, of which at least one is late. What cannot be read compares
-// as less: it then comes up soon, and ends the merge.
+// compareLate compares the current keys of two streams, of which at least one is late. A key that cannot be read
+// compares as less, so that it comes up soon and ends the merge.
 func compareLate(compare func(a, b []byte) int, x, y *stream) int {
 	if c := lostFirst(x, y); c != 0 {
 		return c
@@ -166,7 +167,7 @@ func compareLate(compare func(a, b []byte) int, x, y *stream) int {
 	return compare(keys[0], keys[1])
 }
 
-// compareReaders compares bytes in pieces, and tells how each of the two ended, if it did.
+// compareReaders compares bytes piece by piece, and returns how each of the two ended, if it did.
 func compareReaders(x, y io.Reader) (c int, xerr, yerr error) {
 	const piece = 64 << 10
 	a, b := make([]byte, piece), make([]byte, piece)

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// loserTree finds the least of k streams with about log2(k) comparisons per record.
-// Inner node i has the loser of the match between its children, the leaves
-// are the streams, and the winner of all is kept apart. Ties go to the lower stream.
+// loserTree finds the least of k streams with about log2(k) comparisons per record. Inner node i has the loser of
+// the match between its children. The leaves are the streams, and the overall winner is kept apart. Ties go to the
+// lower stream.
 type loserTree struct {
 	streams []*stream
 	compare func(a, b []byte) int // nil: byte order
@@ -22,7 +22,7 @@ type player struct {
 	src    uint64
 }
 
-// newLoserTree plays all matches. The streams stand on their first record or are done.
+// newLoserTree plays all matches. Each stream is at its first record or done.
 func newLoserTree(streams []*stream, compare func(a, b []byte) int) *loserTree {
 	t := &loserTree{streams: streams, compare: compare, nodes: make([]player, len(streams))}
 	t.winner = t.play(1)
@@ -42,7 +42,7 @@ func (t *loserTree) play(i int) player {
 	return l
 }
 
-// enter is stream i as a player.
+// enter returns stream i as a player.
 func (t *loserTree) enter(i int) player {
 	s := t.streams[i]
 	if s.done {
@@ -51,9 +51,8 @@ func (t *loserTree) enter(i int) player {
 	return player{s.prefix, uint64(i)}
 }
 
-// replay lets the winner's stream, which has moved, fight its way up again. Who wins a
-// match is a coin toss that no processor foresees, so winner and loser change places
-// by arithmetic and not by a branch.
+// replay replays the matches of the winner's stream, which has moved. No processor can predict who wins a match, so
+// winner and loser change places by arithmetic and not by a branch.
 func (t *loserTree) replay() {
 	w := t.enter(int(t.winner.src))
 	for i := (int(w.src) + len(t.streams)) / 2; i >= 1; i /= 2 {

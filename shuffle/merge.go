@@ -14,17 +14,16 @@ type streamSource interface {
 	Source
 	// open opens the source with buffers from mem.
 	open(mem *carver) (*stream, error)
-	// need is the memory of those buffers.
+	// need returns the memory for those buffers.
 	need() int64
-	// size is roughly the bytes to read.
+	// size returns roughly the bytes to read.
 	size() int64
 }
 
-// Merge merges sorted sources into one run. Ties go to the source with the lower index. It
-// opens at most MergeFactor sources at a time, and fewer when the memory for their
-// buffers is more than a quarter of the pool; beyond that it first merges neighbours to files in
-// Dir, combined or folded, which are removed when the run is closed. With a Fold the run has one record
-// for each key. Merge waits until the pool has room for its buffers.
+// Merge merges sorted sources into one run. Ties go to the source with the lower index. It opens at most MergeFactor
+// sources at a time, and fewer if the memory for their buffers exceeds a quarter of the pool. If there are more
+// sources, it first merges neighbours, combined or folded, to files in Dir, which are removed when the run is
+// closed. With a Fold the run has one record for each key. Merge waits until the pool has room for its buffers.
 func Merge(ctx context.Context, cfg MergeConfig, sources []Source) (Run, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -43,10 +42,10 @@ type merger struct {
 	nfiles  int
 	stats   Stats
 	noWait  bool   // fail with errNoRoom instead of waiting for memory
-	after   func() // if not nil, called when the merge is closed, or was not opened
+	after   func() // if not nil, called when the merge is closed or could not be opened
 }
 
-// start opens the merge; after an error nothing is left of it.
+// start opens the merge. After an error nothing is left of it.
 func (m *merger) start() (Run, error) {
 	run, err := m.open()
 	if err != nil {
@@ -73,8 +72,8 @@ func (m *merger) open() (Run, error) {
 	return newFoldRun(run, m.cfg.Fold, m.cfg.Compare, &m.stats), nil
 }
 
-// reserve plans the merge and takes its memory, again if meanwhile sources moved from
-// memory to disk; they never move back.
+// reserve plans the merge and reserves its memory. It starts over if sources moved from memory to disk meanwhile;
+// they never move back.
 func (m *merger) reserve() (factor int, err error) {
 	for {
 		factor, bytes := m.plan()
@@ -89,7 +88,7 @@ func (m *merger) reserve() (factor int, err error) {
 	}
 }
 
-// join reserves the memory of the merge, waiting for it if that is allowed.
+// join reserves the memory of the merge, and waits for it unless noWait is set.
 func (m *merger) join(bytes int64) (*account, error) {
 	if m.noWait {
 		return m.cfg.Pool.tryJoin(m.ctx, bytes)
@@ -97,8 +96,7 @@ func (m *merger) join(bytes int64) (*account, error) {
 	return m.cfg.Pool.join(m.ctx, bytes, false)
 }
 
-// files lists the sources that need a descriptor or a buffer. Those in memory
-// can be merged in any number.
+// files lists the sources that need a file descriptor or a buffer. Sources in memory can be merged in any number.
 func (m *merger) files() []int {
 	var at []int
 	for i, s := range m.sources {
@@ -172,8 +170,8 @@ func (m *merger) openSource(src Source) (*stream, error) {
 	return &stream{ext: run}, nil
 }
 
-// pass merges the cheapest window of neighbouring files, and what is between them in
-// memory, to a file that takes their place.
+// pass merges the cheapest window of neighbouring files, and what is between them in memory, to a file that replaces
+// them.
 func (m *merger) pass(files []int, factor int) error {
 	first, n := nextWindow(len(files), factor, func(i int) int64 {
 		if s, ok := m.sources[files[i]].(streamSource); ok {
@@ -228,7 +226,8 @@ func (m *merger) combining() *combining {
 	return &combining{name: m.cfg.Name, combine: m.cfg.Combine, compare: m.cfg.Compare, stats: &m.stats}
 }
 
-// close removes the files of passes and gives the memory back. It may be called twice, as all that it calls.
+// close removes the files of passes and releases the memory. It may be called twice, as may everything that it
+// calls.
 func (m *merger) close() error {
 	var errs []error
 	for _, t := range m.temps {

@@ -18,9 +18,9 @@ type mergedRun struct {
 	compare func(a, b []byte) int
 	left    int // records until the next look at the context
 	err     error
-	leave   func() // while the merge has its turn, see whole; else nil
-	held    int64  // the largest giant that the turn is for
-	small   int    // records since the last giant, while it has its turn
+	leave   func() // gives back the turn of whole; nil without a turn
+	held    int64  // the largest giant of this turn
+	small   int    // records since the last giant of this turn
 	onClose func() error
 }
 
@@ -29,9 +29,8 @@ var (
 	_ Recorder = (*mergedRun)(nil)
 )
 
-// newMergedRun merges streams, of which it becomes the owner, in the order
-// of compare. onClose, if not nil, is called after they are closed, again if
-// the run is closed again.
+// newMergedRun merges streams, which it then owns, in the order of compare. onClose, if not nil, is called after
+// they are closed, and again if the run is closed again.
 func newMergedRun(ctx context.Context, streams []*stream, compare func(a, b []byte) int, onClose func() error) *mergedRun {
 	for _, s := range streams {
 		s.plain = compare == nil
@@ -55,7 +54,7 @@ func (m *mergedRun) Next() bool {
 		return m.fail(s.err)
 	}
 	if s.prefix == prefix && s.fills == fills && s.plain && !s.done && bytes.Equal(s.kv[:s.keyLen], kv[:keyLen]) {
-		return true // the same key again: who won with it wins with it
+		return true // the same key again, so the same winner
 	}
 	if len(m.streams) > 1 {
 		m.tree.replay()
@@ -67,8 +66,9 @@ func (m *mergedRun) Next() bool {
 	return !m.cur.done
 }
 
-// whole has all of the record that is next in memory. A merge that comes to a giant takes turns with others, and keeps its turn until two records
-// come that are none, or it ends: its folds and groups hold copies of the giant before.
+// whole reads all of the next record into memory. Merges with giants take turns. A merge keeps its turn until it has
+// met two records in a row that are not giants, or ends, because its folds and groups hold copies of the previous
+// giant.
 func (m *mergedRun) whole() bool {
 	l := m.cur.late
 	if l == nil {
@@ -92,7 +92,7 @@ func (m *mergedRun) whole() bool {
 	return true
 }
 
-// pass lets others have their turn.
+// pass passes the turn to others.
 func (m *mergedRun) pass() {
 	if m.leave != nil {
 		m.leave()
@@ -100,7 +100,7 @@ func (m *mergedRun) pass() {
 	}
 }
 
-// check looks at the context now and then.
+// check checks the context now and then.
 func (m *mergedRun) check() bool {
 	m.left = checkEvery
 	if m.err == nil {

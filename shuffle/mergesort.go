@@ -1,7 +1,7 @@
 package shuffle
 
-// mergeSort sorts [lo,hi), found in b if inB, into a by the caller's order, stably:
-// short runs by insertion, then runs of doubling length merged to and fro.
+// mergeSort sorts [lo,hi), which is in b if inB, into a by the caller's order, stably: short runs by insertion, then
+// runs of doubling length merged back and forth.
 func (s *sorter) mergeSort(lo, hi int, inB bool) error {
 	src, dst := s.a, s.b
 	if inB {
@@ -59,8 +59,7 @@ func (s *sorter) mergeRuns(src, dst *index, lo, mid, hi int) {
 	}
 }
 
-// keyAt is the key of entry i of a run that ends before end, or nil at its end. It asks
-// memory for a key to come.
+// keyAt returns the key of entry i of a run that ends before end, or nil at its end. It prefetches a later key.
 func (s *sorter) keyAt(x *index, i, end int) []byte {
 	if i+lookahead < end {
 		s.keys.prefetch(x.at(i + lookahead).loc)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// OutputSuffix ends the name of a finished output's file; [Config.Name] begins it.
+// OutputSuffix is the suffix of a finished output's file. [Config.Name] is its prefix.
 const OutputSuffix = ".seg"
 
 // Output is finished map output: kept in memory, or one segment file. Its methods
@@ -21,12 +21,12 @@ type Output struct {
 	tag   uint32
 	sum   uint64
 
-	memBytes int64        // held by mem; does not change once the pool knows the output
+	memBytes int64        // held by mem; fixed once the pool knows the output
 	inMemory atomic.Bool  // mem is the output
 	readers  atomic.Int32 // streams over mem; changed with mu held
 
-	// mu guards the fields below. The runs of a collector were never in memory, so that nothing changes their infos and frame:
-	// it reads those without mu. Pool.spillMu says in which order locks are taken.
+	// mu guards the fields below. The runs of a collector were never in memory, so nothing changes their infos and
+	// frame, and it reads these without mu. See Pool.spillMu for the lock order.
 	mu       sync.Mutex
 	infos    []PartitionInfo // of the file, or of the memory; their number does not change
 	frame    int             // size of the file's frames
@@ -42,16 +42,16 @@ type memory struct {
 	acct    *account
 	batch   *batch
 	packed  *packed
-	dropped bool // to be freed when the last reader is gone
+	dropped bool // free it when the last reader is gone
 }
 
 var errReleased = errors.New("output is released")
 
-// OpenOutput opens a finished segment file. Damage to its description is
-// found here, damage to its records when they are read; both name the file.
+// OpenOutput opens a finished segment file. It finds damage to the file's description; damage to records is found
+// when they are read. Both errors name the file.
 func OpenOutput(path string) (*Output, error) { return OpenOutputIn(osFS{}, path) }
 
-// OpenOutputIn is OpenOutput in a file system.
+// OpenOutputIn is OpenOutput for any file system.
 func OpenOutputIn(fs FS, path string) (*Output, error) {
 	file, err := fs.Open(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *segmentWriter) output() (*Output, error) {
 	return fileOutput(w.fs, w.path, foot), nil
 }
 
-// Partitions is the number of partitions.
+// Partitions returns the number of partitions.
 func (o *Output) Partitions() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,18 +95,18 @@ func (o *Output) Partitions() int {
 // Tag marks every frame of this output; a fetcher checks it, see Segment.
 func (o *Output) Tag() uint32 { return o.tag }
 
-// Sum is a hash of the records in their order, whatever spills, frames and compression they went through. Two outputs with
-// different sums differ. It is 0 for an output in memory and for one that OpenOutput has found.
+// Sum returns a hash of the records in their order, whatever spills, frames and compression they went through.
+// Outputs with different sums differ. It is 0 for an output in memory and for one opened by OpenOutput.
 func (o *Output) Sum() uint64 { return o.sum }
 
-// Info says what partition p holds.
+// Info describes partition p.
 func (o *Output) Info(p int) PartitionInfo {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.infos[p]
 }
 
-// Path is the file, or "" while the output is in memory.
+// Path returns the file, or "" while the output is in memory.
 func (o *Output) Path() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +116,7 @@ func (o *Output) Path() string {
 	return o.path
 }
 
-// Source is partition p as a source of a merge.
+// Source returns partition p as a source of a merge.
 func (o *Output) Source(p int) Source { return outputSource{o, p} }
 
 type outputSource struct {
@@ -134,7 +134,7 @@ func (s outputSource) need() int64 { return s.out.bufferBytes() }
 
 func (s outputSource) size() int64 { return s.out.Info(s.partition).StoredBytes }
 
-// bufferBytes is the memory needed to read one partition.
+// bufferBytes returns the memory needed to read one partition.
 func (o *Output) bufferBytes() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -176,7 +176,7 @@ func (o *Output) open(p int, mem *carver) (*stream, error) {
 	return &stream{feed: r}, nil
 }
 
-// reader reads partition p of the open file through a buffer. o.mu is held, or o is a run.
+// reader reads partition p of the open file through a buffer. o.mu must be held, or o is a run.
 func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	info := o.infos[p]
 	return &frameReader{
@@ -185,7 +185,7 @@ func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	}
 }
 
-// retainLocked opens the file, or counts one more user of it. o.mu is held.
+// retainLocked opens the file, or counts one more user of it. o.mu must be held.
 func (o *Output) retainLocked() error {
 	if o.refs == 0 {
 		file, err := o.fs.Open(o.path)
@@ -213,8 +213,7 @@ func (o *Output) releaseFile() error {
 	return nil
 }
 
-// Release frees the memory or removes the file. Open runs over memory or file can be
-// read to their end. It may be called twice.
+// Release frees the memory or removes the file. Open runs can still be read to their end. It may be called twice.
 func (o *Output) Release() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,9 +25,8 @@ func (m *merging) write(run Run, w *segmentWriter, partition int) error {
 	return run.Err()
 }
 
-// nextWindow picks the neighbours to merge next, out of n runs of which at most factor
-// can be merged at once: just so many that all later merges are full, and
-// of those windows the one with the fewest bytes.
+// nextWindow picks the neighbours to merge next, out of n runs of which at most factor can be merged at once. It
+// picks just so many that all later merges are full, and of those windows the one with the fewest bytes.
 func nextWindow(n, factor int, size func(i int) int64) (lo, count int) {
 	count = (n-2)%(factor-1) + 2
 	best := int64(math.MaxInt64)

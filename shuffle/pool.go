@@ -31,15 +31,15 @@ type Pool struct {
 	spillMu  sync.Mutex
 	spillBuf *frameBuffers
 
-	// spare holds *frameBuffers of collectors that are done. Small maps would spend a tenth of
-	// their time clearing new ones.
+	// spare holds *frameBuffers of finished collectors. Small maps would otherwise spend a tenth of their time
+	// clearing new ones.
 	spare sync.Pool
 
-	giants     *semaphore.Weighted // see Giant; both are set before anybody uses the pool
+	giants     *semaphore.Weighted // see Giant; both are set before the pool is used
 	giantBytes int64               // of the semaphore
 
-	mu        sync.Mutex    // guards the fields below, and floor and held of all accounts; no file is touched and nobody waited for under it
-	used      int64         // Invariant: aside and the sum over accounts of max(held, floor) <= limit, but for what is forced
+	mu        sync.Mutex    // guards the fields below, and floor and held of all accounts; never held during I/O or a wait
+	used      int64         // Invariant: aside and the sum over accounts of max(held, floor) <= limit, unless forced
 	aside     int64         // part of used that is kept free for giants, once one has come; 0 when the pool is idle
 	entered   int           // giants that are in memory
 	free      [][]byte      // recycled blocks
@@ -48,12 +48,11 @@ type Pool struct {
 	fixed     int64         // part of used in accounts that do not grow
 	kept      []*Output     // outputs that may be moved to disk
 	keptBytes int64         // their memory
-	evicting  int           // outputs on their way to disk
+	evicting  int           // outputs being moved to disk
 	changed   chan struct{} // closed and replaced whenever memory comes back
 }
 
-// NewPool returns a pool with a budget in bytes. Budgets under 256 KiB
-// are raised to that. Larger: fewer spills, fewer merge passes.
+// NewPool returns a pool with a budget in bytes, at least 256 KiB. Larger: fewer spills, fewer merge passes.
 func NewPool(budget int64) *Pool {
 	budget = max(budget, minBudget)
 	size := 1 << (bits.Len64(uint64(budget/blocksBudget)) - 1)
@@ -63,14 +62,15 @@ func NewPool(budget int64) *Pool {
 	return p
 }
 
-// giantShare is the part of the budget that is set aside once records come which must be in memory as a whole.
+// giantShare is the part of the budget that is set aside when the first record comes that must be in memory as a
+// whole.
 const giantShare = 3
 
-// setGiants says how many bytes of giants may be in memory at once. No other user of the pool is there yet.
+// setGiants sets how many bytes of giants may be in memory at once. Nothing else may use the pool yet.
 func (p *Pool) setGiants(n int64) { p.giants, p.giantBytes = semaphore.NewWeighted(n), n }
 
-// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: a third of the budget of them, or one.
-// The caller has none, and waits for nothing else while it has this one; done gives the room back.
+// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: a third of the budget
+// in all, or one. The caller must have none, and wait for nothing else while it has this one. done releases it.
 func (p *Pool) Giant(ctx context.Context, n int64) (done func(), err error) {
 	n = min(n, p.giantBytes)
 	if err := p.giants.Acquire(ctx, n); err != nil {
@@ -86,7 +86,8 @@ func (p *Pool) Giant(ctx context.Context, n int64) (done func(), err error) {
 	}, nil
 }
 
-// setAside takes the room of giants from the other users. Output that is kept goes to disk for it; collectors find no more room and spill.
+// setAside takes the room for giants from the other users. Kept output goes to disk for it; collectors find no more
+// room and spill.
 func (p *Pool) setAside() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,13 +100,13 @@ func (p *Pool) setAside() {
 	p.fixed += p.aside
 	for p.used > p.limit {
 		if had, err := p.evictLocked(); !had || err != nil {
-			break // what cannot be had now comes back as its users end
+			break // the rest comes back as its users end
 		}
 	}
 	p.trimLocked()
 }
 
-// settle lets the others have the room of giants again once the pool is idle. p.mu is held.
+// settle returns the room for giants to the others once the pool is idle. p.mu must be held.
 func (p *Pool) settle() {
 	if p.aside > 0 && p.entered == 0 && p.used == p.aside {
 		p.used, p.fixed, p.aside = 0, p.fixed-p.aside, 0
@@ -113,17 +114,17 @@ func (p *Pool) settle() {
 	}
 }
 
-// Budget is the bound in bytes.
+// Budget returns the bound in bytes.
 func (p *Pool) Budget() int64 { return p.limit }
 
-// InUse is the number of bytes reserved now, by anybody; what is set aside for giants is not.
+// InUse returns the number of bytes reserved now, by anybody. What is set aside for giants does not count.
 func (p *Pool) InUse() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.used - p.aside
 }
 
-// frameSize is the size of a segment frame written under this budget.
+// frameSize returns the size of a segment frame written under this budget.
 func (p *Pool) frameSize() int { return p.blockSize / framesBlock }
 
 // block returns a block of unspecified content. The caller has reserved it.
@@ -154,15 +155,14 @@ func (p *Pool) recycle(blocks ...[]byte) {
 	}
 }
 
-// trim gives the memory of idle blocks back to the system, for as much as others hold
-// outside blocks.
+// trim returns the memory of idle blocks to the system, as much as others hold outside blocks.
 func (p *Pool) trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trimLocked()
 }
 
-// trimLocked is trim. p.mu is held.
+// trimLocked is trim for callers that hold p.mu.
 func (p *Pool) trimLocked() {
 	idle := int(max(0, p.limit-p.used) / int64(p.blockSize))
 	for n := len(p.free); n > idle; n = len(p.free) {
@@ -175,14 +175,14 @@ func (p *Pool) trimLocked() {
 	}
 }
 
-// signal wakes all who wait for memory. p.mu is held.
+// signal wakes all that wait for memory. p.mu must be held.
 func (p *Pool) signal() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// join opens an account with a floor that is its own until it leaves. It waits
-// until the floor can be had. Growing accounts share the rest of the pool.
+// join opens an account with a floor that it keeps until it closes. It waits until the floor is available. Growing
+// accounts share the rest of the pool.
 func (p *Pool) join(ctx context.Context, floor int64, growing bool) (*account, error) {
 	if most := p.limit - p.limit/giantShare; floor > most {
 		return nil, fmt.Errorf("%d bytes are needed, the memory budget is %d", floor, most)
@@ -218,7 +218,7 @@ func (p *Pool) tryJoin(ctx context.Context, floor int64) (*account, error) {
 	return a, nil
 }
 
-// waitLocked waits until memory may have come back. p.mu is held, but released meanwhile.
+// waitLocked waits until memory may have been released. p.mu is held, but released meanwhile.
 func (p *Pool) waitLocked(ctx context.Context) error {
 	ch := p.changed
 	p.mu.Unlock()
@@ -231,7 +231,7 @@ func (p *Pool) waitLocked(ctx context.Context) error {
 	}
 }
 
-// charge adds n bytes, which may be negative, to the books. p.mu is held.
+// charge adds n bytes, which may be negative, to what is used. p.mu must be held.
 func (p *Pool) charge(a *account, n int64) {
 	p.used += n
 	if !a.growing {

@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	insertionMax = 20   // entries sorted by insertion
+	insertionMax = 20   // most entries sorted by insertion
 	narrowBits   = 8    // digit of a range within one chunk
 	wideBits     = 11   // digit of a range across chunks
-	flatWideMin  = 8192 // entries of one chunk from which the wide digit pays
+	flatWideMin  = 8192 // entries in one chunk from which the wide digit pays
 )
 
-// radix sorts [lo,hi), found in b if inB, into a by the most significant digit first.
-// All keys agree on their first depth bytes, and prefixes are of the eight bytes after them.
-// Each level moves the entries to the other index by one digit, chosen
-// just below the bits that all prefixes of the range share, so that common prefixes
-// and narrow alphabets cost no pass.
+// radix sorts [lo,hi), which is in b if inB, into a, most significant digit first. All keys agree on their first
+// depth bytes, and prefixes are of the eight bytes after them. Each level moves the entries to the other index by
+// one digit, chosen just below the bits that all prefixes of the range share. So common prefixes and narrow
+// alphabets cost no pass.
 func (s *sorter) radix(lo, hi int, inB bool, depth int) error {
 	if s.a.sameChunk(lo, hi) {
 		return s.radixFlat(s.a.slice(lo, hi), s.b.slice(lo, hi), lo, inB, depth)
@@ -109,7 +108,7 @@ func (s *sorter) flatWide(src, dst []entry, top, lo int, inB bool, depth int) er
 	return s.digits(a, b, next[:1<<wideBits], lo, inB, depth)
 }
 
-// digits sorts what has the same digit, digit by digit; ends[d] is where digit d ends.
+// digits sorts the entries with the same digit, digit by digit; ends[d] is where digit d ends.
 func (s *sorter) digits(a, b []entry, ends []uint32, lo int, inB bool, depth int) error {
 	at := 0
 	for _, end := range ends {
@@ -125,9 +124,8 @@ func (s *sorter) digits(a, b []entry, ends []uint32, lo int, inB bool, depth int
 	return nil
 }
 
-// scatter moves src to dst by the digit above shift, stably. next is zero and has one
-// more element than there are digits, a power of two; afterwards next[d] is
-// where digit d ends.
+// scatter moves src to dst by the digit above shift, stably. next is zero and has one more element than there are
+// digits, a power of two. Afterwards next[d] is where digit d ends.
 func scatter(src, dst []entry, next []uint32, shift int) {
 	mask := uint64(len(next) - 2)
 	for i := range src {
@@ -145,8 +143,8 @@ func scatter(src, dst []entry, next []uint32, shift int) {
 	}
 }
 
-// insertion sorts a few entries in place, stably: by their prefixes, and then those that are tied by their keys, which memory was
-// asked for all at once.
+// insertion sorts a few entries in place, stably: by their prefixes, and then ties by their keys, all of which it
+// prefetches.
 func (s *sorter) insertion(es []entry, depth int) {
 	tied := false
 	for i := 1; i < len(es); i++ {
@@ -164,7 +162,7 @@ func (s *sorter) insertion(es []entry, depth int) {
 	}
 }
 
-// insertionTied orders entries of equal prefixes, which stand together.
+// insertionTied orders adjacent entries with equal prefixes.
 func (s *sorter) insertionTied(es []entry, depth int) {
 	for i := 1; i < len(es); i++ {
 		if es[i].prefix == es[i-1].prefix {
@@ -183,8 +181,8 @@ func (s *sorter) insertionTied(es []entry, depth int) {
 	}
 }
 
-// ties sorts [lo,hi), whose prefixes are all equal, into a: keys that end within the
-// prefix come first, by length; the others go on after the bytes they share.
+// ties sorts [lo,hi), whose prefixes are all equal, into a. Keys that end within the prefix come first, by length.
+// The others are sorted by later bytes.
 func (s *sorter) ties(lo, hi int, inB bool, depth int) error {
 	s.settle(lo, hi, inB)
 	rest := s.exhausted(lo, hi, depth)
@@ -215,7 +213,7 @@ func (s *sorter) exhausted(lo, hi, depth int) int {
 		return lo
 	}
 	if slices.Contains(next[:10], hi-lo) {
-		return hi // all of one length, and so equal
+		return hi // all have the same length, and so are equal
 	}
 	next[0] = lo
 	for d := range 10 {
@@ -232,7 +230,7 @@ func (s *sorter) exhausted(lo, hi, depth int) int {
 	return rest
 }
 
-// sharedDepth is how many bytes all keys of [lo,hi) share; at least depth.
+// sharedDepth returns how many bytes all keys of [lo,hi) share, at least depth.
 func (s *sorter) sharedDepth(lo, hi, depth int) int {
 	first := s.keys.key(s.a.at(lo).loc)
 	for i := lo + 1; i < hi && len(first) > depth; i++ {

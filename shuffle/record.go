@@ -11,10 +11,10 @@ import (
 //
 // so that a spill copies whole records without looking inside.
 
-// uvarintLen is the size of n as a uvarint.
+// uvarintLen returns the size of n as a uvarint.
 func uvarintLen(n int) int { return (bits.Len32(uint32(n)|1) + 6) / 7 }
 
-// recordSize is the stored size of a record.
+// recordSize returns the stored size of a record.
 func recordSize(keyLen, valueLen int) int {
 	return uvarintLen(keyLen) + uvarintLen(valueLen) + keyLen + valueLen
 }
@@ -32,8 +32,8 @@ func putRecord(dst, key, value []byte) int {
 	return h + copy(dst[h:], value)
 }
 
-// parseHeader returns the lengths at the start of b and where the key begins.
-// ok is false when b does not hold a whole record.
+// parseHeader returns the lengths at the start of b and where the key begins. ok is false if b does not hold a whole
+// record.
 func parseHeader(b []byte) (keyLen, valueLen, start int, ok bool) {
 	if len(b) >= 2 && b[0] < 0x80 && b[1] < 0x80 {
 		keyLen, valueLen = int(b[0]), int(b[1])
@@ -56,8 +56,8 @@ func parseLongHeader(b []byte) (keyLen, valueLen, start int, ok bool) {
 	return keyLen, valueLen, start, start+keyLen+valueLen <= len(b)
 }
 
-// prefixOf is the first eight bytes of a key as a big-endian number, padded with
-// zeros: prefixes that differ order as their keys do.
+// prefixOf returns the first eight bytes of a key as a big-endian number, padded with zeros. Prefixes that differ
+// order as their keys do.
 func prefixOf(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
@@ -79,12 +79,12 @@ func shortPrefix(key []byte) uint64 {
 	return p
 }
 
-// encodeInt is the value form of an integer: eight bytes that order as the numbers do.
+// encodeInt returns the value form of an integer: eight bytes that order as the numbers do.
 func encodeInt(dst []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(v)^1<<63)
 }
 
-// decodeInt undoes encodeInt. ok is false unless b has eight bytes.
+// decodeInt is the inverse of encodeInt. ok is false unless b has eight bytes.
 func decodeInt(b []byte) (v int64, ok bool) {
 	if len(b) != 8 {
 		return 0, false

@@ -1,9 +1,8 @@
 package shuffle
 
-// Run is a sorted stream of records. One goroutine uses it. Key and Value are
-// valid after a Next that returned true and until the following Next or Close; the
-// caller must not change them. After the end, Err says whether the stream
-// was complete. Close may be called twice and at any time.
+// Run is a sorted stream of records. Only one goroutine may use it. Key and Value are valid after a Next that
+// returned true and until the following Next or Close; the caller must not change them. After the end, Err says
+// whether the stream was complete. Close may be called twice and at any time.
 type Run interface {
 	Next() bool
 	Key() []byte
@@ -12,8 +11,7 @@ type Run interface {
 	Close() error
 }
 
-// Recorder is implemented by the runs of this package: key and value in
-// one slice, the key being its first keyLen bytes. Valid as Key is.
+// Recorder is implemented by the runs of this package. It returns key and value in one slice, valid while Key is.
 type Recorder interface {
 	Record() (kv []byte, keyLen int)
 }
@@ -26,13 +24,13 @@ type Source interface {
 // stream is one input of a merge: a feeder of stored records, a range of a sorted
 // index, or any Run.
 type stream struct {
-	prefix uint64 // of the current key; 0 when keys have an order of their own
+	prefix uint64 // of the current key; 0 with a Compare function
 	kv     []byte // current record
 	keyLen int
 	done   bool
-	late   *late // the current record, while most of it is on disk: then kv is not set
+	late   *late // the current record while most of it is on disk; kv is not set then
 	lost   error // why late could not be read
-	fills  int   // how often memory of earlier records was given up
+	fills  int   // how often memory of earlier records was released
 	plain  bool  // keys are in byte order, so prefixes count
 	err    error
 
@@ -67,7 +65,7 @@ func (s *stream) Next() bool {
 	return s.refill()
 }
 
-// fromIndex takes the next record of the index, after asking memory for those to come.
+// fromIndex takes the next record of the index, after prefetching later ones.
 func (s *stream) fromIndex() {
 	if s.at == len(s.recs) {
 		s.recs = s.ahead[:min(lookahead, s.hi-s.i)]
@@ -97,7 +95,7 @@ func (s *stream) parse() bool {
 	return true
 }
 
-// refill is Next when nothing is at hand.
+// refill is Next when no record is ready.
 func (s *stream) refill() bool {
 	switch {
 	case s.done:
@@ -140,19 +138,19 @@ func (s *stream) fail(err error) bool {
 	return false
 }
 
-// Key is the current key.
+// Key returns the current key.
 func (s *stream) Key() []byte { return s.kv[:s.keyLen:s.keyLen] }
 
-// Value is the current value.
+// Value returns the current value.
 func (s *stream) Value() []byte { return s.kv[s.keyLen:] }
 
-// Record is key and value in one.
+// Record returns key and value in one slice.
 func (s *stream) Record() ([]byte, int) { return s.kv, s.keyLen }
 
-// Err is what ended the stream early.
+// Err returns what ended the stream early.
 func (s *stream) Err() error { return s.err }
 
-// Close frees what the stream holds.
+// Close releases what the stream holds.
 func (s *stream) Close() error {
 	s.done, s.buf, s.idx = true, nil, nil
 	var err error

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Segment is one partition of a map output that is somewhere else. All but Fetch comes
-// from the index of that output: see Output.Info and Output.Tag.
+// Segment is one partition of a map output elsewhere. All but Fetch comes from the index of that output: see
+// Output.Info and Output.Tag.
 type Segment struct {
 	// Name is the output's, as in Config.Name of its collector; an Intake takes
 	// each name once.
@@ -17,7 +17,7 @@ type Segment struct {
 	// Partition is the number of the partition.
 	Partition int
 
-	// Info is what the partition holds. A stream that holds anything else is refused.
+	// Info describes the partition. A stream that holds anything else is refused.
 	Info PartitionInfo
 
 	// Fetch opens the stored bytes of the partition, from the first to the last. It
@@ -37,7 +37,7 @@ func (s *Segment) validate() error {
 	return nil
 }
 
-// segmentStream reads frames off a stream and checks each before handing it on.
+// segmentStream reads frames from a stream and verifies each before returning it.
 type segmentStream struct {
 	seg    *Segment
 	in     io.Reader
@@ -58,7 +58,7 @@ func newSegmentStream(seg *Segment, in io.Reader) *segmentStream {
 	}
 }
 
-// next returns the next frame, checked, valid until the following call; nil at the proper end.
+// next returns the next frame, verified and valid until the following call, or nil at the proper end.
 func (s *segmentStream) next() ([]byte, frame, error) {
 	if s.off == s.seg.Info.StoredBytes {
 		return nil, frame{}, s.finish()
@@ -85,8 +85,8 @@ func (s *segmentStream) next() ([]byte, frame, error) {
 	return b, f, nil
 }
 
-// payload reads the rest of a frame of size bytes. Memory grows only as bytes come in, whatever
-// length a damaged header claims.
+// payload reads the rest of a frame of size bytes. Memory grows only as bytes arrive, whatever length a damaged
+// header claims.
 func (s *segmentStream) payload(size int) error {
 	if s.room != nil && len(s.buf) < size {
 		b := s.room.next(size)
@@ -118,7 +118,7 @@ func (s *segmentStream) read(b []byte) error {
 	return nil
 }
 
-// finish checks the totals, and that the stream ends where the partition does.
+// finish checks the totals, and that the stream ends with the partition.
 func (s *segmentStream) finish() error {
 	i := s.seg.Info
 	if s.raw != i.RawBytes || s.recs != i.Records || i.Records > 0 && !s.chain.ended {

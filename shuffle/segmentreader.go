@@ -6,17 +6,17 @@ import (
 	"io"
 )
 
-// feeder hands a stream its records, a batch at a time.
+// feeder gives a stream its records, a batch at a time.
 type feeder interface {
 	// more returns the next whole stored records, valid until the next call, or
 	// nil at the end.
 	more() ([]byte, error)
-	// close frees what the feeder holds. It may be called twice.
+	// close releases what the feeder holds. It may be called twice.
 	close() error
 }
 
-// frameReader feeds the frames of one partition from anywhere bytes can be read at
-// an offset. Every frame is checked before a byte of it is used.
+// frameReader feeds the frames of one partition from any io.ReaderAt. Every frame is verified before a byte of it is
+// used.
 type frameReader struct {
 	src    io.ReaderAt
 	chain  chain
@@ -28,7 +28,7 @@ type frameReader struct {
 	raw    []byte // decompressed records, nil until needed
 	mem    *carver
 	jumbo  []byte // oversized frame
-	late   *late  // the frame that more has just given, if the rest of it is still to be read
+	late   *late  // the frame that more has just returned, if the rest of it is still to be read
 	onDone func() error
 }
 
@@ -57,7 +57,7 @@ func (r *frameReader) more() ([]byte, error) {
 	return nil, r.checkEnd()
 }
 
-// records returns the records of a checked frame.
+// records returns the records of a verified frame.
 func (r *frameReader) records(f *frame, stored []byte, at int64) ([]byte, error) {
 	if f.codec == None {
 		return stored, nil
@@ -72,7 +72,7 @@ func (r *frameReader) records(f *frame, stored []byte, at int64) ([]byte, error)
 	return raw, nil
 }
 
-// checkEnd makes sure that the partition ended where it should.
+// checkEnd checks that the partition ended where it should.
 func (r *frameReader) checkEnd() error {
 	if r.left == 0 && (r.chain.ended || r.chain.seq == 0) {
 		return nil
@@ -80,7 +80,7 @@ func (r *frameReader) checkEnd() error {
 	return corruptf(r.chain.file, int(r.chain.partition), r.off, "ends early, %d records are missing", r.left)
 }
 
-// frame returns the next whole frame, which is not checked yet.
+// frame returns the next whole frame, not verified yet.
 func (r *frameReader) frame() ([]byte, frame, error) {
 	if r.w-r.r < frameHeader {
 		if err := r.fill(frameHeader); err != nil {
@@ -110,7 +110,7 @@ func (r *frameReader) frame() ([]byte, frame, error) {
 	return b, f, nil
 }
 
-// fill reads until at least n bytes are unread in buf.
+// fill reads until at least n bytes in buf are unread.
 func (r *frameReader) fill(n int) error {
 	r.w = copy(r.buf, r.buf[r.r:r.w])
 	r.r = 0

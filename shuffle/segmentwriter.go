@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/internal/codec"
 )
 
-// frameBuffers is the memory a segment writer works in: two frames at most.
+// frameBuffers is the working memory of a segment writer: two frames at most.
 type frameBuffers struct {
 	frame  []byte // header and raw records
 	packed []byte // compressed payload, nil for None
 }
 
-// frameBufferBytes is the reservation for frameBuffers.
+// frameBufferBytes returns how much to reserve for frameBuffers.
 func frameBufferBytes(p *Pool, codec Compression) int64 {
 	if codec == None {
 		return int64(p.frameSize())
@@ -35,8 +35,8 @@ func newFrameBuffers(p *Pool, codec Compression) *frameBuffers {
 	return b
 }
 
-// segmentWriter writes sorted records, partition after partition, to a segment file. The
-// file is removed unless finish succeeds.
+// segmentWriter writes sorted records, one partition after another, to a segment file. The file is removed unless
+// finish succeeds.
 type segmentWriter struct {
 	ctx  context.Context
 	fs   FS
@@ -46,14 +46,14 @@ type segmentWriter struct {
 	pack packer
 
 	cur  frame  // header of the frame under way
-	crc  uint32 // of the partition's records so far, however they are cut and packed
+	crc  uint32 // of the partition's records so far, however they are divided and compressed
 	off  int64
 	foot footer
 	open bool // the last frame written was oversized, and may be the partition's last
 	err  error
 }
 
-// newSegmentWriter creates the file. The buffers are the writer's until finish or discard.
+// newSegmentWriter creates the file. The writer owns the buffers until finish or discard.
 func newSegmentWriter(ctx context.Context, fs FS, path, name string, codec Compression, partitions int, bufs *frameBuffers) (*segmentWriter, error) {
 	file, err := fs.Create(path)
 	if err != nil {
@@ -110,8 +110,8 @@ func (w *segmentWriter) add(key, value []byte) error {
 	return nil
 }
 
-// room flushes the frame under way. A record that is larger than any frame is
-// written at once, from the given pieces, as a frame of its own.
+// room flushes the current frame. A record that is larger than any frame is written at once, from the given pieces,
+// as a frame of its own.
 func (w *segmentWriter) room(size int, pieces ...[]byte) (done bool, err error) {
 	if w.cur.records > 0 {
 		if err := w.flush(false); err != nil {
@@ -127,8 +127,8 @@ func (w *segmentWriter) room(size int, pieces ...[]byte) (done bool, err error) 
 	return true, w.oversized(size, pieces)
 }
 
-// oversized writes one record as a frame without copying it. Whether it is the last of
-// its partition is not known yet, so the end of the partition may be an empty frame.
+// oversized writes one record as a frame without copying it. It is not known yet whether it is the last of its
+// partition, so the partition may end with an empty frame.
 func (w *segmentWriter) oversized(size int, pieces [][]byte) error {
 	f := &w.cur
 	f.raw, f.stored, f.codec, f.last, f.records = uint32(size), uint32(size), None, false, 1
@@ -169,7 +169,7 @@ func (w *segmentWriter) end() {
 	}
 }
 
-// sum adds the content of the partition that was written last to that of the file.
+// sum adds the content of the last written partition to the sum of the file.
 func (w *segmentWriter) sum() {
 	if w.crc != 0 {
 		w.foot.sum += codec.Mix(uint64(w.cur.partition)<<32 | uint64(w.crc))
@@ -217,7 +217,7 @@ func (w *segmentWriter) write(b []byte) error {
 func (w *segmentWriter) finish() (*footer, error) {
 	w.end()
 	w.sum()
-	w.foot.sum |= 1 // 0 is for what is not known
+	w.foot.sum |= 1 // 0 means unknown
 	if w.err == nil {
 		w.err = canceled(w.ctx)
 	}
@@ -249,8 +249,8 @@ func (w *segmentWriter) fillOffsets() {
 	}
 }
 
-// abandon discards the file unless finish has closed it; for defer, so that a panic
-// in the caller's code leaves nothing behind either.
+// abandon discards the file unless finish has closed it. It is for defer, so that a panic in the caller's code
+// leaves nothing behind either.
 func (w *segmentWriter) abandon() {
 	if w.file != nil {
 		w.discard()
@@ -260,8 +260,8 @@ func (w *segmentWriter) abandon() {
 // discard closes and removes the file.
 func (w *segmentWriter) discard() {
 	if w.file != nil {
-		_ = w.file.Close() // the content is not wanted
+		_ = w.file.Close() // the content is unwanted
 		w.file = nil
 	}
-	_ = w.fs.Remove(w.path) // the first error is the one to report
+	_ = w.fs.Remove(w.path) // report the first error
 }

@@ -2,13 +2,14 @@ package shuffle
 
 import "math/bits"
 
-// leastShared is how many first bytes all keys of a range must share before their prefixes are taken from behind them. With one, what is won
-// is less than a pass over the keys costs.
+// leastShared is how many first bytes all keys of a range must share before it pays to take prefixes from behind
+// them. With one byte, the gain is less than the cost of a pass over the keys.
 const leastShared = 2
 
-// radixShared sorts [lo,hi), found in b if inB, into a. Of keys such as k00990218 most of an eight-byte prefix says nothing, and ties cost
-// more than all the rest, each a walk to a record that is in no cache. So where all keys share their first bytes, prefixes are of the bytes
-// behind them while the range is sorted. The entries are still in the order in which the records lie in the arena, so that one look at each is cheap.
+// radixShared sorts [lo,hi), which is in b if inB, into a. Of keys such as k00990218 most of an eight-byte prefix
+// says nothing. Ties then cost more than all the rest, since each is a walk to a record that is in no cache. So if
+// all keys share their first bytes, prefixes are of the bytes behind them while the range is sorted. The entries are
+// still in the order of their records in the arena, which makes one look at each cheap.
 func (s *sorter) radixShared(lo, hi int, inB bool) error {
 	src := s.a
 	if inB {
@@ -33,8 +34,8 @@ func (s *sorter) radixShared(lo, hi int, inB bool) error {
 	return err
 }
 
-// sharedPrefix is how many bytes, at most seven, all keys of [lo,hi) begin with, as far as none of them is zero: a zero may stand
-// for the end of a key.
+// sharedPrefix returns how many first bytes, at most seven, all keys of [lo,hi) share. It stops at a zero byte,
+// which may stand for the end of a key.
 func sharedPrefix(x *index, lo, hi int) int {
 	first, diff := x.at(lo).prefix, uint64(0)
 	for i := lo; i < hi; i++ {
@@ -44,7 +45,7 @@ func sharedPrefix(x *index, lo, hi int) int {
 	}
 	n := bits.LeadingZeros64(diff) / 8
 	if n == 8 {
-		return 0 // which [sorter.ties] does better
+		return 0 // [sorter.ties] does that better
 	}
 	for i := range n {
 		if byte(first>>(56-8*i)) == 0 {

@@ -1,8 +1,8 @@
 package shuffle
 
-// slabBytes is how much memory a large pool takes from the heap at a time. Records are
-// sorted by reference and then read in random order; on pages of 4 KiB nearly each such
-// read misses the translation cache too, so slabs ask for huge pages.
+// slabBytes is how much memory a large pool takes from the heap at a time. Records are sorted by reference and then
+// read in random order. With pages of 4 KiB nearly every such read also misses the translation cache, so slabs ask
+// for huge pages.
 const slabBytes = 16 << 20
 
 // newBlocks allocates blocks: a slab of them in a large pool, one in a small pool.

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adviseHuge asks for huge pages behind the aligned part of b. It is advice: a kernel
-// that cannot follow it changes nothing but speed.
+// adviseHuge asks for huge pages for the aligned part of b. It is only advice: if the kernel cannot follow it, only
+// speed suffers.
 func adviseHuge(b []byte) {
 	const huge = 2 << 20
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % huge)

@@ -2,5 +2,5 @@
 
 package shuffle
 
-// adviseHuge does nothing where there is no such advice.
+// adviseHuge does nothing on systems without such advice.
 func adviseHuge([]byte) {}

@@ -5,11 +5,11 @@ import (
 	"context"
 )
 
-// keyed finds the key of an entry.
+// keyed looks up the key of an entry.
 type keyed interface {
 	// key is valid while the memory behind the location is.
 	key(loc uint32) []byte
-	// prefetch asks memory for the key without waiting.
+	// prefetch starts loading the key into the cache.
 	prefetch(loc uint32)
 }
 
@@ -59,7 +59,7 @@ func (s *sorter) scatterPartitions(partitions int) []int {
 	return starts
 }
 
-// sort orders [lo,hi), which is in b if inB, into a.
+// sort sorts [lo,hi), which is in b if inB, into a.
 func (s *sorter) sort(lo, hi int, inB bool) error {
 	if err := canceled(s.ctx); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *sorter) sort(lo, hi int, inB bool) error {
 	return s.radixShared(lo, hi, inB)
 }
 
-// settle moves [lo,hi) to a if it is not there.
+// settle moves [lo,hi) to a if it is not there yet.
 func (s *sorter) settle(lo, hi int, inB bool) {
 	if !inB {
 		return
@@ -87,7 +87,7 @@ func (s *sorter) settle(lo, hi int, inB bool) {
 	}
 }
 
-// keyLen is the length of the key of an entry.
+// keyLen returns the length of the key of an entry.
 func (s *sorter) keyLen(e *entry) int {
 	if n := int(e.tag & longKey); n < longKey {
 		return n
@@ -95,8 +95,8 @@ func (s *sorter) keyLen(e *entry) int {
 	return len(s.keys.key(e.loc))
 }
 
-// less orders entries that agree on the first depth bytes of their keys and whose
-// prefix is of the eight bytes from there.
+// less orders entries that agree on the first depth bytes of their keys and whose prefixes are of the eight bytes
+// after those.
 func (s *sorter) less(x, y *entry, depth int) bool {
 	if x.prefix != y.prefix {
 		return x.prefix < y.prefix

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// sortMemory sorts what is in memory into a batch. Its scratch is given back.
+// sortMemory sorts what is in memory into a batch and releases its scratch.
 func (c *Collector) sortMemory() (*batch, error) {
 	if c.table != nil {
 		return c.sortTable()
@@ -22,7 +22,7 @@ func (c *Collector) sortRecords(data *arena, idx *index) (*batch, error) {
 	return &batch{idx: idx, starts: starts, arena: data}, nil
 }
 
-// sortEntries sorts an index whose scratch is reserved already.
+// sortEntries sorts an index whose scratch is already reserved.
 func (c *Collector) sortEntries(x *index, keys keyed, compare func(a, b []byte) int) ([]int, error) {
 	scratch := newIndex(c.cfg.Pool)
 	for range x.blocks {
@@ -33,9 +33,8 @@ func (c *Collector) sortEntries(x *index, keys keyed, compare func(a, b []byte) 
 	return starts, err
 }
 
-// sortTable lists the slots of the fold table and sorts them. Keys that the
-// caller's order takes for equal are ordered by their bytes, so that the result
-// does not depend on the hash.
+// sortTable lists the slots of the fold table and sorts them. Keys that the caller's order considers equal are
+// ordered by their bytes, so that the result does not depend on the hash.
 func (c *Collector) sortTable() (*batch, error) {
 	t := c.table
 	if err := t.list(&c.idx, c.partitionOf, c.cfg.Compare == nil); err != nil {
@@ -62,7 +61,7 @@ func (c *Collector) sortTable() (*batch, error) {
 	return &batch{idx: &c.idx, starts: starts, table: t}, nil
 }
 
-// partitionOf is the checked partition of a record.
+// partitionOf returns the partition of a record, checked.
 func (c *Collector) partitionOf(key, value []byte) (int, error) {
 	if c.cfg.Partition == nil {
 		return 0, nil
@@ -74,7 +73,7 @@ func (c *Collector) partitionOf(key, value []byte) (int, error) {
 	return p, nil
 }
 
-// combining is the combiner of this collector, counting in stats, or nil.
+// combining returns the combiner of this collector, which counts in stats, or nil.
 func (c *Collector) combining(stats *Stats) *combining {
 	if c.cfg.Combine == nil {
 		return nil
@@ -85,7 +84,7 @@ func (c *Collector) combining(stats *Stats) *combining {
 	}
 }
 
-// check looks at the context.
+// check checks the context.
 func (c *Collector) check() error { return canceled(c.ctx) }
 
 // spillTable sorts the fold table and writes it as a run.
@@ -127,7 +126,7 @@ func (c *Collector) spillOne(key, value []byte) error {
 	return nil
 }
 
-// writeSpill adds a run that write fills.
+// writeSpill adds a run that write writes.
 func (c *Collector) writeSpill(write func(w *segmentWriter) error) error {
 	run, err := c.writeFile(c.nextFile(), write)
 	if err != nil {
@@ -143,7 +142,7 @@ func (c *Collector) nextFile() string {
 	return c.path(fmt.Sprintf(".spill-%04d", c.nfiles))
 }
 
-// writeFile makes a segment file; nothing is left of it after an error.
+// writeFile writes a segment file. After an error nothing is left of it.
 func (c *Collector) writeFile(path string, write func(w *segmentWriter) error) (*Output, error) {
 	return c.writeFileWith(c.buffers(), path, write)
 }

@@ -1,13 +1,14 @@
 package shuffle
 
-// A fold table is a waste where hardly a key comes twice: it costs a walk through memory for each record, and sorting its slots another. So a
-// collector looks once, when the table has some keys, how often they came again, and if it is hopeless goes on without a table. What
-// came twice after all is folded when runs are merged, as it is between maps.
+// A fold table is a waste if keys hardly ever repeat: each record costs a walk through memory, and sorting the slots
+// another. So once the table has some keys, a collector checks how often they repeated. If it is hopeless, the
+// collector continues without a table. Keys that repeat after all are folded when runs are merged, as they are
+// between maps.
 
 // leastJudged is how many keys a table has before it is judged.
 const leastJudged = 4096
 
-// hopeless reports, once for each collector, whether the table of keys so far tells that folding in memory is of no use.
+// hopeless reports, once for each collector, whether the table shows that folding in memory is useless.
 func (c *Collector) hopeless() bool {
 	t := c.table
 	if c.judged || t.n < leastJudged || c.cfg.Compare != nil {
@@ -18,14 +19,16 @@ func (c *Collector) hopeless() bool {
 	return fewAgain(float64(t.n), float64(t.folded)-float64(t.n), room)
 }
 
-// slotCost is roughly what a key takes in memory beside its bytes: a slot in a table that is not full, and two entries.
+// slotCost is roughly the memory of a key beside its bytes: a slot in a table that is not full, and two entries.
 const slotCost = 64
 
-// fewAgain judges n keys of which again came a second time. Of m equally likely ones n*n/2m would have, so that m is n*n/2again. If
-// that is four times as many as there is room for, a full table folds less than an eighth of its records. Keys that are not equally likely come again more often.
+// fewAgain judges n keys of which again came a second time. Of m equally likely keys, n*n/2m would have, so m is
+// n*n/2again. If that is four times as many as there is room for, a full table folds less than an eighth of its
+// records. Keys that are not equally likely repeat more often.
 func fewAgain(n, again, room float64) bool { return 2*again*4*room <= n*n }
 
-// unfold moves the keys from the table to where records lie that are not folded, if there is memory for both, and ends the table.
+// unfold moves the keys from the table to where unfolded records are, if there is memory for both, and ends the
+// table.
 func (c *Collector) unfold() (bool, error) {
 	t := c.table
 	data, entries, ok := t.unfolded()
@@ -53,7 +56,7 @@ func (c *Collector) unfold() (bool, error) {
 	return true, nil
 }
 
-// takeSlots adds what the slots hold, in memory that is reserved.
+// takeSlots adds the keys and values in the slots, in reserved memory.
 func (c *Collector) takeSlots(t *foldTable) (err error) {
 	t.each(func(key, value []byte) {
 		size := recordSize(len(key), len(value))
@@ -70,7 +73,8 @@ func (c *Collector) takeSlots(t *foldTable) (err error) {
 	return err
 }
 
-// unfolded is the memory that takeSlots needs, for records and for entries. It fails where a record is larger than a block.
+// unfolded returns the memory that takeSlots needs, for records and for entries, or false if a record is larger than
+// a block.
 func (t *foldTable) unfolded() (data, entries int64, ok bool) {
 	block := t.pool.blockSize
 	free, ok := 0, true

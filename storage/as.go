@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// A DiskAs is the local file system as one user of the machine sees it: the process must be root, and everything it
-// opens, makes, moves or removes through a DiskAs it does with that user's rights and no other.
+// A DiskAs is the local file system as one user of the machine sees it. The process must be root. Everything that it
+// opens, makes, moves or removes through a DiskAs, it does with that user's rights and no others.
 type DiskAs struct {
 	name     string
 	uid, gid int
@@ -21,7 +21,7 @@ var (
 	_ Linker   = (*DiskAs)(nil)
 )
 
-// As returns the disk as the user of this name, who must have an account on this machine.
+// As returns the disk for the user of this name, who must have an account on this machine.
 func As(name string) (*DiskAs, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -48,7 +48,7 @@ func As(name string) (*DiskAs, error) {
 
 func (*DiskAs) onDisk() {}
 
-// UID is the user's number.
+// UID returns the user's id.
 func (d *DiskAs) UID() int { return d.uid }
 
 // do runs f on a thread that has the user's rights.
@@ -69,17 +69,17 @@ func (d *DiskAs) Stat(path string) (fs.FileInfo, error) {
 	return do(d, func() (fs.FileInfo, error) { return Disk{}.Stat(path) })
 }
 
-// Readlink returns where a link leads.
+// Readlink returns the target of a link.
 func (d *DiskAs) Readlink(path string) (string, error) {
 	return do(d, func() (string, error) { return Disk{}.Readlink(path) })
 }
 
-// ReadDir lists a directory by name.
+// ReadDir lists a directory, sorted by name.
 func (d *DiskAs) ReadDir(path string) ([]fs.DirEntry, error) {
 	return do(d, func() ([]fs.DirEntry, error) { return Disk{}.ReadDir(path) })
 }
 
-// Create makes a new file, which belongs to the user.
+// Create creates a file, which belongs to the user.
 func (d *DiskAs) Create(path string) (Writer, error) {
 	return do(d, func() (Writer, error) { return Disk{}.Create(path) })
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on a thread of its own that takes on the user's rights first and ends afterwards: there is nothing to
-// give back, and nothing that a failure could leave behind. Only the effective ids change, so that the user cannot
-// signal or trace the thread; without an effective id of 0 the kernel takes all capabilities away.
+// onThread runs f on a thread of its own, which first takes on the user's rights and ends afterwards. So there is
+// nothing to give back, and a failure leaves nothing behind. Only the effective ids change, so that the user cannot
+// signal or trace the thread. Without an effective id of 0 the kernel removes all capabilities.
 func (d *DiskAs) onThread(f func()) error {
 	done := make(chan error)
 	go d.thread(f, done)
@@ -20,7 +20,7 @@ func (d *DiskAs) onThread(f func()) error {
 func (d *DiskAs) thread(f func(), done chan<- error) {
 	runtime.LockOSThread() // and never unlock: the thread ends with this goroutine
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread never ends, and its rights are the process's in /proc: leave it alone.
+		// The first thread never ends, and in /proc its rights are the process's, so leave it alone.
 		nested := make(chan error)
 		go d.thread(f, nested)
 		err := <-nested
@@ -35,7 +35,7 @@ func (d *DiskAs) thread(f func(), done chan<- error) {
 	done <- err
 }
 
-// takeOn changes the rights of the calling thread only: the calls of package syscall would change all threads.
+// takeOn changes the rights of the calling thread only. The calls of package syscall would change all threads.
 func (d *DiskAs) takeOn() error {
 	groups := make([]uint32, 0, len(d.groups)+1)
 	for _, g := range d.groups {

@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// Count is a store of numbers in place of files, for jobs that make their own data:
-// the file "count:/1000" holds the 8-byte big-endian numbers 0..999. It can be read
-// at any place and takes no room.
+// Count is a store of numbers in place of files, for jobs that generate their own data: the file "count:/1000" holds
+// the 8-byte big-endian numbers 0..999. It can be read at any offset and takes no space.
 type Count struct{}
 
 var _ FS = Count{}
 
-// CountScheme is the scheme under which every [Mux] knows [Count].
+// CountScheme is the scheme by which every [Mux] finds [Count].
 const CountScheme = "count"
 
 // maxCount keeps sizes far from overflow.
@@ -84,19 +83,19 @@ func (countInfo) ModTime() time.Time { return time.Time{} }
 func (countInfo) IsDir() bool        { return false }
 func (countInfo) Sys() any           { return nil }
 
-// ReadDir fails: there is nothing to list.
+// ReadDir always fails.
 func (Count) ReadDir(p string) ([]fs.DirEntry, error) {
 	return nil, fmt.Errorf("count:%s: is not a directory", p)
 }
 
-// Create fails.
+// Create always fails.
 func (Count) Create(string) (Writer, error) { return nil, errReadOnly }
 
-// MkdirAll fails.
+// MkdirAll always fails.
 func (Count) MkdirAll(string) error { return errReadOnly }
 
-// Rename fails.
+// Rename always fails.
 func (Count) Rename(_, _ string) error { return errReadOnly }
 
-// RemoveAll fails.
+// RemoveAll always fails.
 func (Count) RemoveAll(string) error { return errReadOnly }

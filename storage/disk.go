@@ -35,10 +35,10 @@ func (Disk) Open(path string) (File, error) {
 	return &diskFile{f, info.Size()}, nil
 }
 
-// MaxUnsized bounds a file that does not say how large it is, as those of /proc: it is read into memory.
+// MaxUnsized bounds a file that does not report its size, like those of /proc: it is read into memory.
 const MaxUnsized = 16 << 20
 
-// openUnsized opens a file that says it is empty, which it closes.
+// openUnsized opens a file that claims to be empty. It closes f.
 func openUnsized(f *os.File) (File, error) {
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, MaxUnsized+1))
@@ -51,12 +51,12 @@ func openUnsized(f *os.File) (File, error) {
 	return unsizedFile{bytes.NewReader(content)}, nil
 }
 
-// unsizedFile is a file as it was when it was opened.
+// unsizedFile is the content of a file when it was opened.
 type unsizedFile struct{ *bytes.Reader }
 
 func (unsizedFile) Close() error { return nil }
 
-// onDisk marks the stores whose files may hold more than they say.
+// onDisk marks stores whose files may hold more than they report.
 type onDisk interface{ onDisk() }
 
 func (Disk) onDisk() {}
@@ -71,13 +71,13 @@ func (f *diskFile) Size() int64 { return f.size }
 // Stat follows links.
 func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
-// Readlink returns where a link leads.
+// Readlink returns the target of a link.
 func (Disk) Readlink(path string) (string, error) { return os.Readlink(path) }
 
-// ReadDir lists a directory by name.
+// ReadDir lists a directory, sorted by name.
 func (Disk) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 
-// Create makes a new file.
+// Create creates a file.
 func (Disk) Create(path string) (Writer, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }

@@ -18,18 +18,17 @@ import (
 type Entry struct {
 	Path string
 	Size int64
-	// Mod is when it was changed last; zero for files that do not say how large they are.
+	// Mod is the time of the last change; zero for files that do not report their size.
 	Mod time.Time
 }
 
-// maxDepth bounds the walk of a directory, against links that lead back.
+// maxDepth bounds the walk of a directory, in case links lead back.
 const maxDepth = 64
 
-// Expand turns files, directories and patterns (*, ?, [a-z] in any part of the
-// path) into the files they mean, in a stable order, each as often as it is named.
-// Directories are walked to the bottom. Hidden names are passed over unless they are given
-// outright. A path that does not exist and a pattern that matches nothing are
-// errors; a directory without files is not: a job may have written it.
+// Expand returns the files that files, directories and patterns (*, ?, [a-z] in any part of the path) mean, in a
+// stable order, each as often as it is named. It walks directories to the bottom. It skips hidden names unless they
+// are given explicitly. A path that does not exist and a pattern that matches nothing are errors. A directory
+// without files is not, since a job may have written it.
 func (m Mux) Expand(paths []string) ([]Entry, error) {
 	var out []Entry
 	for _, p := range paths {
@@ -49,7 +48,7 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 	return out, nil
 }
 
-// hint says where else a path that is not on the machine's own disk lies: users forget the scheme.
+// hint says where else a path exists that is not on the local disk: users forget the scheme.
 func (m Mux) hint(p string, err error) error {
 	if _, _, ok := cutScheme(p); ok || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -62,7 +61,7 @@ func (m Mux) hint(p string, err error) error {
 	return fmt.Errorf("%w%s", err, m.meant(p, err))
 }
 
-// meant asks for the path on the machine's own disk that is nearest to one that is not there.
+// meant suggests the path on the local disk that is nearest to one that does not exist.
 func (m Mux) meant(p string, err error) string {
 	var d *danglingError
 	store, inner, miss := m.Resolve(p)
@@ -91,7 +90,7 @@ func inputError(p string, err error) error {
 	return fmt.Errorf("input %q: %w", p, err)
 }
 
-// danglingError is a link to nothing. It says so: "does not exist" about a name that ls shows puzzles.
+// danglingError is an error about a link to nothing. "does not exist" would be puzzling for a name that ls shows.
 type danglingError struct {
 	link, target string
 	err          error
@@ -103,7 +102,7 @@ func (e *danglingError) Error() string {
 
 func (e *danglingError) Unwrap() error { return e.err }
 
-// stat is the store's, with links to nothing told apart.
+// stat calls the store's Stat, but distinguishes links to nothing.
 func stat(store FS, p string) (fs.FileInfo, error) {
 	info, err := store.Stat(p)
 	if l, ok := store.(Linker); ok && errors.Is(err, fs.ErrNotExist) {
@@ -144,8 +143,7 @@ func expandOne(store FS, p string) ([]Entry, error) {
 	return out, nil
 }
 
-// walk collects the files below p. above holds the directories on the way down,
-// to notice one that contains itself.
+// walk collects the files below p. above holds the directories on the way down, to detect one that contains itself.
 func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error) {
 	if !info.IsDir() {
 		e, err := entryOf(store, p, info)
@@ -194,8 +192,8 @@ func entryOf(store FS, p string, info fs.FileInfo) (Entry, error) {
 	return e, err
 }
 
-// sizeOf is the size of a file. Some that say they are empty are not, as those of /proc: what they hold shows when
-// they are opened.
+// sizeOf returns the size of a file. Files that claim to be empty may not be, like those of /proc: opening them
+// shows it.
 func sizeOf(store FS, p string, info fs.FileInfo) (int64, error) {
 	if _, local := store.(onDisk); !local || info.Size() > 0 {
 		return info.Size(), nil
@@ -207,7 +205,7 @@ func sizeOf(store FS, p string, info fs.FileInfo) (int64, error) {
 	return f.Size(), f.Close()
 }
 
-// Hidden reports whether a name is passed over in directories: ".x" and "_x".
+// Hidden reports whether a name is skipped in directories: ".x" and "_x".
 func Hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
@@ -219,7 +217,7 @@ func resolve(store FS, p string) (string, error) {
 	return path.Clean(p), nil
 }
 
-// glob matches one path element after the other.
+// glob matches one path element after another.
 func glob(store FS, pattern string) ([]string, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("pattern: %w", err)
@@ -269,14 +267,14 @@ func globDir(store FS, dir, part string) ([]string, error) {
 	return out, nil
 }
 
-// isFile reports whether nothing can lie below a path.
+// isFile reports whether nothing can be below a path.
 func isFile(store FS, p string) bool {
 	info, err := store.Stat(p)
 	return err == nil && !info.IsDir()
 }
 
-// Inside reports whether path lies in or is dir, links followed. Paths of
-// different stores are never inside one another.
+// Inside reports whether path is dir or inside it, following links. Paths of different stores are never inside one
+// another.
 func (m Mux) Inside(dir, p string) (bool, error) {
 	ds, di, err := m.Resolve(dir)
 	if err != nil {

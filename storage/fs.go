@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// An FS is a store of files. Paths are as the store spells them, without scheme.
-// Errors wrap fs.ErrNotExist, fs.ErrExist and fs.ErrPermission where they apply,
-// and name the path. Implementations are usable by several goroutines at once.
+// An FS is a store of files. Paths have the store's own form, without scheme. Errors wrap fs.ErrNotExist,
+// fs.ErrExist and fs.ErrPermission where they apply, and name the path. Implementations must be safe for concurrent
+// use.
 type FS interface {
 	Open(path string) (File, error)
 	Stat(path string) (fs.FileInfo, error)
-	// ReadDir lists a directory by name.
+	// ReadDir lists a directory, sorted by name.
 	ReadDir(path string) ([]fs.DirEntry, error)
 	// Create makes a new file for writing, or fails with fs.ErrExist.
 	Create(path string) (Writer, error)
@@ -27,11 +27,11 @@ type FS interface {
 	// Rename moves a file or directory in one step. The new name must be free,
 	// or a file when the old is a file.
 	Rename(from, to string) error
-	// RemoveAll removes path and everything below; an absent path is no error.
+	// RemoveAll removes path and everything below. A path that does not exist is no error.
 	RemoveAll(path string) error
 }
 
-// A File is open for reading at any place.
+// A File is open for reading at any offset.
 type File interface {
 	io.ReaderAt
 	io.Closer
@@ -45,41 +45,40 @@ type Writer interface {
 	Sync() error
 }
 
-// A Mover moves many files at less cost than one by one: each in a step of its own, taking the place of a file
-// at its new name. One that is not there any more, but at its new name, was moved before and is no error.
+// A Mover moves many files at less cost than one by one. Each move is a step of its own and replaces a file at the
+// new name. A file that is gone but exists under its new name was moved before and is no error.
 type Mover interface {
 	RenameAll(moves []Move) error
 }
 
-// A Replacer puts a directory in the place of another, or where there is none, in one step: nobody finds half of either, and whoever asks for the
-// same again gets fs.ErrNotExist.
+// A Replacer moves a directory in one step, replacing another one if there is one. Nobody finds half of either. A
+// repeated call returns fs.ErrNotExist.
 type Replacer interface {
 	ReplaceDir(from, to string) error
 }
 
-// A Move is another name for a file.
+// A Move is a new name for a file.
 type Move struct{ From, To string }
 
-// A Locator knows where the blocks of a file lie, and says it in their order. Stores
-// without places do not implement it.
+// A Locator knows where the blocks of a file are and yields them in order. Stores without places do not implement
+// it.
 type Locator interface {
 	Blocks(path string) iter.Seq2[Block, error]
 }
 
-// A Block is a part of a file that lies together, and the hosts that hold a copy,
-// nearest first.
+// A Block is a contiguous part of a file and the hosts that hold a copy, nearest first.
 type Block struct {
 	Offset, Length int64
 	Hosts          []string
 }
 
-// A Resolver gives a path one spelling, so that two names of one thing compare
-// equal: links followed, relative made absolute.
+// A Resolver gives a path one spelling, so that two names of one thing compare equal: links followed, relative made
+// absolute.
 type Resolver interface {
 	Resolve(path string) (string, error)
 }
 
-// A Linker says where a link leads, or fails for what is no link.
+// A Linker returns the target of a link, or fails if it is not a link.
 type Linker interface {
 	Readlink(path string) (string, error)
 }
@@ -87,20 +86,20 @@ type Linker interface {
 // A Mux chooses the store by a path's scheme. The zero Mux knows only the local disk.
 type Mux struct {
 	Stores map[string]FS // by scheme, such as "dfs"
-	// Local gives the store of local paths, or says why there is none for this one; nil means Disk.
+	// Local returns the store for a local path, or an error if there is none for this one. Nil means Disk.
 	Local func(path string) (FS, error)
 }
 
 // ErrScheme marks a path whose scheme no store serves.
 var ErrScheme = errors.New("unknown scheme")
 
-// ErrNotLocal is the error for a local path where none may be opened.
+// ErrNotLocal returns the error for a local path that must not be opened.
 func ErrNotLocal(path string) error {
 	return fmt.Errorf("%q is a path on this machine's own disk, which this job may not open: put the file into the block store "+
 		"(millrace dfs put) and name it as dfs:/PATH: %w", path, fs.ErrPermission)
 }
 
-// Resolve returns the store of a full path and the path inside it.
+// Resolve returns the store of a full path and the path inside the store.
 func (m Mux) Resolve(full string) (FS, string, error) {
 	scheme, rest, ok := cutScheme(full)
 	if !ok || scheme == "file" {
@@ -141,7 +140,7 @@ func cutScheme(full string) (scheme, rest string, ok bool) {
 	return s, r, true
 }
 
-// IsLocal reports whether a path means the disk of the machine that opens it.
+// IsLocal reports whether a path is on the disk of the machine that opens it.
 func IsLocal(full string) bool {
 	scheme, _, ok := cutScheme(full)
 	return !ok || scheme == "file"

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// patience is how long user code may go on after its attempt was cancelled before it is left behind.
+// patience is how long user code may continue after its attempt was cancelled before it is abandoned.
 const patience = 5 * time.Second
 
-// alone runs an attempt in a goroutine of its own, which user code may end, and which is left behind if user code goes on
-// for long after the attempt was cancelled, or has shown no sign of life for too long.
+// alone runs an attempt in a goroutine of its own, since user code may end it. It abandons the goroutine if user
+// code continues for too long after the attempt was cancelled, for example for its silence.
 func alone[T any](a *attempt, run func() (T, error)) (T, error) {
 	defer a.cancel(nil)
 	ended := make(chan result[T], 1)
@@ -27,7 +27,7 @@ func alone[T any](a *attempt, run func() (T, error)) (T, error) {
 	cause := context.Cause(a.ctx)
 	select {
 	case r := <-ended:
-		if r.err != nil && errors.Is(cause, ErrSilent) { // and not what the cancelling looked like in there
+		if r.err != nil && errors.Is(cause, ErrSilent) { // not how user code reacted to the cancellation
 			r.err = cause
 		}
 		return r.value, r.err
@@ -37,13 +37,13 @@ func alone[T any](a *attempt, run func() (T, error)) (T, error) {
 	}
 }
 
-// result is what an attempt came to.
+// result is the result of an attempt.
 type result[T any] struct {
 	value T
 	err   error
 }
 
-// runApart is the goroutine of an attempt. It tells its result even if user code ends it.
+// runApart is the goroutine of an attempt. It sends a result even if user code ends the goroutine.
 func runApart[T any](a *attempt, run func() (T, error), ended chan<- result[T]) {
 	var r result[T]
 	returned := false
@@ -63,13 +63,13 @@ func runApart[T any](a *attempt, run func() (T, error), ended chan<- result[T]) 
 // ErrSilent marks an attempt whose user code has shown no sign of life for too long.
 var ErrSilent = errors.New("no record read, pair emitted or counter changed")
 
-// leftBehind is an attempt that cannot be ended. It may hold memory and files, so that there is no other try.
+// leftBehind is an attempt that cannot be ended. It may hold memory and files, so there is no other try.
 type leftBehind struct{ error }
 
 func (e *leftBehind) Unwrap() error { return e.error }
 func (e *leftBehind) Final() bool   { return true }
 
-// looks is how often, in the time that user code may be silent, somebody looks whether it is alive.
+// looks is how many times in Env.Silence the watcher checks for a sign of life.
 const looks = 8
 
 // watch cancels the attempt when its user code has been silent for too long. It ends when stop is called.
@@ -100,7 +100,7 @@ func (a *attempt) watch() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// alive reports whether the attempt has done anything since the last call, or is not in user code at all.
+// alive reports whether the attempt has done anything since the last call, or is not in user code.
 func (a *attempt) alive() bool {
 	counted := a.counters.Snapshot()
 	alive := a.task.AskAlive() || a.inUser.Load() == 0 || !maps.EqualFunc(counted, a.counted, maps.Equal[map[string]int64])
@@ -108,7 +108,7 @@ func (a *attempt) alive() bool {
 	return alive
 }
 
-// where names the input of the attempt: the place inside it belongs to the goroutine that is silent.
+// where returns the input of the attempt. The place inside it belongs to the silent goroutine.
 func (a *attempt) where() string {
 	if in := a.task.Input(); in != "" {
 		return in

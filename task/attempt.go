@@ -30,8 +30,8 @@ type attempt struct {
 	counted mapreduce.Counts // what alive has seen of the counters
 	inUser  atomic.Int32     // calls of user code that have not returned
 
-	begun  time.Time     // when it began to compute, if its pace matters
-	paused time.Duration // since then
+	begun  time.Time     // when it started to compute, if it is paced
+	paused time.Duration // total of pauses since then
 
 	place  place // where user code now is, for error messages
 	exited error // where user code ended the goroutine, if it did
@@ -42,7 +42,7 @@ type place struct {
 	file   string
 	offset int64
 	group  []byte // key of the group; nil in a map
-	stage  string // what goes on where there is neither; "" is set-up
+	stage  string // what is going on if there is neither; "" is set-up
 }
 
 func (p place) String() string {
@@ -65,14 +65,14 @@ func clip(b []byte) []byte {
 	return b
 }
 
-// Work is a task of a stage, to be tried once.
+// Work is one try of a task of a stage.
 type Work struct {
 	Env   *Env
 	Job   *mapreduce.Job
 	Plan  *Plan
 	ID    ID
 	Out   *JobOutput // where parts go
-	Meter *Meter     // counts what is done, if it is set
+	Meter *Meter     // counts what is done, if set
 }
 
 func newAttempt(ctx context.Context, w *Work) *attempt {
@@ -99,7 +99,7 @@ type AttemptError struct {
 	Stack string // set when user code panicked
 }
 
-// Error gives one line; the stack is apart.
+// Error returns one line, without the stack.
 func (e *AttemptError) Error() string {
 	return fmt.Sprintf("%s failed in user code at %s: %v", e.Task, e.Where, e.Err)
 }
@@ -114,12 +114,12 @@ func panicError(p any) error {
 	return fmt.Errorf("panic: %v", p)
 }
 
-// guard runs a loop over user code and turns a panic into an AttemptError. It is
-// set up once for the loop, so that it costs nothing per record. Whole attempts run
-// under it, too: formats, partitioners, sort orders and folds are user code.
+// guard runs a loop over user code and turns a panic into an AttemptError. It is set up once for the loop, so it
+// costs nothing per record. Whole attempts run under it, too, since formats, partitioners, sort orders and folds are
+// user code.
 //
-// User code that calls runtime.Goexit ends the goroutine of the attempt, which nothing
-// can stop: guard notes where, and alone tells.
+// User code that calls runtime.Goexit ends the goroutine of the attempt, which nothing can prevent. guard records
+// where, and alone reports it.
 func (a *attempt) guard(loop func() error) (err error) {
 	returned := false
 	defer func() {
@@ -136,26 +136,26 @@ func (a *attempt) guard(loop func() error) (err error) {
 	return err
 }
 
-// runUser is guard for what is user code and nothing else, which has to show that it is alive.
+// runUser is guard for code that is only user code and must show signs of life.
 func (a *attempt) runUser(loop func() error) error {
 	a.inUser.Add(1)
 	defer a.inUser.Add(-1)
 	return a.guard(loop)
 }
 
-// errGoexit is why an attempt ends whose user code ended the goroutine.
+// errGoexit is the error of an attempt whose user code ended the goroutine.
 var errGoexit = errors.New("it called runtime.Goexit, as the Fatal of package testing does")
 
-// failure is an error of user code with the stack as it is now.
+// failure returns an error of user code with the present stack.
 func (a *attempt) failure(err error) error {
 	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err, Stack: userFrames(string(debug.Stack()))}
 }
 
-// engine begins the names of the engine's own functions, which call user code.
+// engine is the prefix of the names of the engine's own functions, which call user code.
 const engine = "github.com/millrace/millrace/"
 
-// userFrames cuts a stack down to the frames of user code: from the panic to the engine, whose frames tell a user nothing. A stack in
-// which it finds none stays as it is.
+// userFrames reduces a stack to the frames of user code, from the panic to the engine, whose frames tell a user
+// nothing. It returns a stack without such frames unchanged.
 func userFrames(stack string) string {
 	head, rest, ok := strings.Cut(stack, "\n")
 	if at := max(strings.LastIndex(rest, "\npanic("), strings.LastIndex(rest, "\nruntime.Goexit(")); ok && at >= 0 {
@@ -163,7 +163,7 @@ func userFrames(stack string) string {
 	}
 	lines := strings.SplitAfter(rest, "\n")
 	keep := head + "\n"
-	for i := 0; i+1 < len(lines); i += 2 { // a frame is a function and, below it, its place
+	for i := 0; i+1 < len(lines); i += 2 { // a frame is a function and its place on the next line
 		name := lines[i]
 		switch {
 		case strings.HasPrefix(name, "panic(") || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "runtime/debug."):
@@ -179,7 +179,7 @@ func userFrames(stack string) string {
 	return stack
 }
 
-// calledBy reports whether a function is one of the packages that call user code.
+// calledBy reports whether a function is in one of the packages that call user code.
 func calledBy(name string) bool {
 	for _, pkg := range []string{"task", "mapreduce", "shuffle", "local", "jobs"} {
 		if rest, ok := strings.CutPrefix(name, engine+pkg); ok && (rest[0] == '.' || rest[0] == '/') {
@@ -189,7 +189,7 @@ func calledBy(name string) bool {
 	return false
 }
 
-// release closes user code that holds something, however its attempt ended.
+// release closes user code that holds resources, however its attempt ended.
 func (a *attempt) release(user any) error {
 	c, ok := user.(io.Closer)
 	if !ok {
@@ -198,7 +198,7 @@ func (a *attempt) release(user any) error {
 	return a.userCode(c.Close)
 }
 
-// userCode runs one call of user code: its error, too, becomes an AttemptError.
+// userCode runs one call of user code and also turns its error into an AttemptError.
 func (a *attempt) userCode(call func() error) error {
 	return a.runUser(func() error {
 		if err := call(); err != nil {
@@ -208,7 +208,7 @@ func (a *attempt) userCode(call func() error) error {
 	})
 }
 
-// blame marks an error that user code returned.
+// blame returns the AttemptError for user code's error.
 func (a *attempt) blame(err error) error {
 	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err}
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// An extent is a part of a file that lies together, and the hosts that hold a copy.
+// An extent is a contiguous part of a file and the hosts that hold a copy.
 type extent struct {
 	Range
 	hosts []string
 }
 
-// mostGathered bounds, on average, the extents of a split that are put together anew: the map reads on behind the end of each, to
-// the end of a record, which another host may have.
+// mostGathered bounds the average number of extents in a regrouped split. The map reads on behind the end of each,
+// to the end of a record, which another host may have.
 const mostGathered = 64
 
-// cutBlocks divides a file whose blocks have places, so that who runs a map may have all of its split.
+// cutBlocks divides a file whose blocks have places, so that the host of a map may have all of its split.
 func (s *splitter) cutBlocks(store storage.Locator, inner string, e storage.Entry) error {
 	list, err := s.extents(store, inner, e)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *splitter) cutBlocks(store storage.Locator, inner string, e storage.Entr
 	return nil
 }
 
-// extents cuts a file where blocks and splits end. What is behind the last block has no place.
+// extents cuts a file at the ends of blocks and splits. What is behind the last block has no hosts.
 func (s *splitter) extents(store storage.Locator, inner string, e storage.Entry) (list []extent, err error) {
 	from := int64(0)
 	cut := func(end int64, hosts []string) {
@@ -54,7 +54,7 @@ func (s *splitter) extents(store storage.Locator, inner string, e storage.Entry)
 	return list, nil
 }
 
-// inOrder makes a group of each target size of the file.
+// inOrder groups the extents by each target size of the file.
 func (s *splitter) inOrder(list []extent) (out [][]extent) {
 	for i, x := range list {
 		if i == 0 || x.Offset%s.target == 0 {
@@ -65,13 +65,13 @@ func (s *splitter) inOrder(list []extent) (out [][]extent) {
 	return out
 }
 
-// A gatherer makes groups of the target size of what one host holds, and then of what is left.
+// A gatherer makes groups of the target size from what one host holds, and then from what is left.
 type gatherer struct {
 	list   []extent
 	target int64
 	taken  []bool
-	held   map[string][]int // by host, from the first that may not be taken
-	free   map[string]int64 // bytes that are not taken
+	held   map[string][]int // by host, from the first extent that may be free
+	free   map[string]int64 // bytes that are not taken yet
 }
 
 func newGatherer(list []extent, target int64) *gatherer {
@@ -105,7 +105,7 @@ func (g *gatherer) groups() (out [][]extent) {
 	return out
 }
 
-// take makes a group of the first ones, and returns what is behind it.
+// take makes a group of the first extents and returns the rest.
 func (g *gatherer) take(from []int) (group []extent, rest []int) {
 	room := g.target
 	for ; len(from) > 0; from = from[1:] {
@@ -126,8 +126,8 @@ func (g *gatherer) take(from []int) (group []extent, rest []int) {
 	return group, from
 }
 
-// join makes a split of extents in their order. Its hosts hold half of it or more, or if there is none, most; those with
-// most of it come first.
+// join makes a split of extents, in their order. Its hosts hold at least half of it, or if there are none, the most.
+// Those that hold most come first.
 func (s *splitter) join(group []extent) Split {
 	split := Split{Input: s.input}
 	held := map[string]int64{}

@@ -43,7 +43,7 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 	return c, nil
 }
 
-// foldOf translates the job's fold for the shuffle.
+// foldOf translates the job's fold for package shuffle.
 func foldOf(job *mapreduce.Job, value mapreduce.Type) (*shuffle.Fold, func(dst, value []byte) []byte, error) {
 	if job.Fold.IsZero() {
 		return nil, nil, nil
@@ -64,7 +64,7 @@ func foldOf(job *mapreduce.Job, value mapreduce.Type) (*shuffle.Fold, func(dst, 
 	return f, p.Lift, nil
 }
 
-// combiner wraps the job's Combine; each attempt has a reducer of its own for it.
+// combiner wraps the job's Combine. Each attempt has its own reducer for it.
 func (a *attempt) combiner() (shuffle.Combiner, error) {
 	if a.job.Combine.IsZero() {
 		return nil, nil
@@ -88,8 +88,8 @@ func (a *attempt) combiner() (shuffle.Combiner, error) {
 	}, nil
 }
 
-// combineValues is a group as a reducer wants it: Next comes before the first
-// value. The shuffle hands a group over standing on that value.
+// combineValues presents a group as a reducer expects it, with Next before the first value. The shuffle passes a
+// group that is already at that value.
 type combineValues struct {
 	shuffle.Run
 	begun bool

@@ -17,7 +17,7 @@ type failer interface {
 // collectEmitter feeds the shuffle.
 type collectEmitter struct {
 	to   *shuffle.Collector
-	task *mapreduce.Task // which is alive as long as it emits
+	task *mapreduce.Task // the task, which is alive as long as it emits
 	err  error
 }
 
@@ -71,7 +71,7 @@ func (e *writeEmitter) Emit(key, value []byte) {
 	}
 }
 
-// EmitParts emits a pair whose value is the parts one after the other, without copying them together where the output is text.
+// EmitParts emits a pair whose value is given in parts. It does not join them if the output is text.
 func (e *writeEmitter) EmitParts(key []byte, parts ...[]byte) {
 	w, ok := e.to.(interface {
 		WriteParts(key []byte, parts ...[]byte) error
@@ -94,8 +94,8 @@ func (e *writeEmitter) EmitInt(key []byte, value int64) {
 
 func (e *writeEmitter) Failure() error { return e.err }
 
-// holdEmitter keeps the pairs of one record until it is known that user code came
-// through it, so that a record that is skipped leaves nothing behind.
+// holdEmitter keeps the pairs of one record until user code has succeeded with it, so that a skipped record leaves
+// nothing behind.
 type holdEmitter struct {
 	task  *mapreduce.Task
 	pairs [][2][]byte

@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// An Env is what attempts need of the process they run in.
+// An Env is what attempts need from the process they run in.
 type Env struct {
 	Store storage.Mux
-	// Scratch is a directory for spills, owned by the caller. Attempts remove
-	// what they put there, except map output, which [MapResult] hands over.
+	// Scratch is a directory for spills, owned by the caller. Attempts remove what they put there, except map
+	// output, which [MapResult] returns.
 	Scratch string
-	// ScratchFS is what Scratch is a directory of; nil means the disk.
+	// ScratchFS is the file system of Scratch; nil means the disk.
 	ScratchFS shuffle.FS
 	// Pool bounds the memory of all attempts that share it.
 	Pool *shuffle.Pool
@@ -29,8 +29,8 @@ type Env struct {
 	// MergeFactor is how many runs are merged, and files open, at once. 0 leaves
 	// it to the shuffle.
 	MergeFactor int
-	// Silence is how long user code of an attempt may go on without a sign of life (see [mapreduce.Task.Alive])
-	// before the attempt fails. 0 means for ever.
+	// Silence is how long user code of an attempt may go without a sign of life (see [mapreduce.Task.Alive]) before
+	// the attempt fails. 0 means forever.
 	Silence time.Duration
 	// Pace, if set, makes attempts slower.
 	Pace *Pace
@@ -45,7 +45,7 @@ func (e *Env) maxRecord(job *mapreduce.Job) int {
 	return e.MaxRecord
 }
 
-// giants is where readers ask for the room of a giant record.
+// giants returns what reserves room for a giant record.
 func (a *attempt) giants() func(bytes int64) (func(), error) {
 	pool := a.env.Pool
 	if pool == nil {
@@ -54,8 +54,8 @@ func (a *attempt) giants() func(bytes int64) (func(), error) {
 	return func(bytes int64) (func(), error) { return pool.Giant(a.ctx, bytes) }
 }
 
-// A Meter counts what an attempt has done so far; progress displays read it while
-// the attempt runs. The zero Meter is ready.
+// A Meter counts what an attempt has done so far. Progress displays read it while the attempt runs. The zero Meter
+// is ready.
 type Meter struct {
 	Bytes   atomic.Int64 // of input read, or of map output merged
 	Records atomic.Int64
@@ -66,11 +66,11 @@ type ID struct {
 	Kind    mapreduce.Kind
 	Index   int
 	Attempt int // number of this try of the task, from 0
-	// Try, where it is not 0, names the attempt among all of a cluster.
+	// Try, if not 0, identifies the attempt among all attempts of a cluster.
 	Try uint64
 }
 
-// unique tells attempts of one task apart in the names of their files.
+// unique distinguishes the attempts of one task in the names of their files.
 func (id ID) unique() string {
 	if id.Try != 0 {
 		return strconv.FormatUint(id.Try, 10)

@@ -14,7 +14,7 @@ type verdict interface {
 	Final() bool
 }
 
-// Final reports whether trying an attempt again that ended with err cannot help.
+// Final reports whether another attempt cannot help after one that ended with err.
 func Final(err error) bool {
 	if v, ok := errors.AsType[verdict](err); ok {
 		return v.Final()

@@ -14,14 +14,14 @@ type grouped struct {
 	same   func(a, b []byte) bool
 	first  []byte // the group's first key
 	state  groupState
-	onward bool // in stands on the first pair of the following group
-	unique bool // each key comes once, as after a fold: nothing is compared, and no key is copied
+	onward bool // in is at the first pair of the following group
+	unique bool // each key comes once, as after a fold: no key is compared or copied
 }
 
 type groupState uint8
 
 const (
-	atFirst groupState = iota // in stands on a pair that Next has not given yet
+	atFirst groupState = iota // in is at a pair that Next has not returned yet
 	inside
 	ended
 )
@@ -40,7 +40,7 @@ func newGrouped(in shuffle.Run, job *mapreduce.Job) *grouped {
 	return g
 }
 
-// nextGroup skips what is left of the group and moves to the following one.
+// nextGroup skips the rest of the group and moves to the next one.
 func (g *grouped) nextGroup() bool {
 	for g.Next() { // values that the reducer left unread
 		continue
@@ -63,7 +63,7 @@ func (g *grouped) nextGroup() bool {
 	return true
 }
 
-// Next moves to the following value of the group.
+// Next moves to the next value of the group.
 func (g *grouped) Next() bool {
 	switch g.state {
 	case atFirst:

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// Link connects the stages of a chain through directories below dir: each reads what the one
-// before wrote. The stages given are not changed. An error is of a stage that cannot run: it is found before the first one does.
+// Link connects the stages of a chain through directories below dir: each reads what the previous one wrote. It does
+// not change the given stages. It returns an error if a stage cannot run, before the first one does.
 func Link(stages []mapreduce.Job, dir string) ([]mapreduce.Job, error) {
 	jobs := append([]mapreduce.Job(nil), stages...)
 	for i := range len(jobs) - 1 {
@@ -30,7 +30,7 @@ func Link(stages []mapreduce.Job, dir string) ([]mapreduce.Job, error) {
 	return jobs, nil
 }
 
-// named says of which stage an error is.
+// named adds to an error which stage it is of.
 func named(j *mapreduce.Job, i int, err error) error {
 	switch {
 	case j.Name != "":

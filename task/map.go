@@ -11,23 +11,21 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// A MapResult is what a successful map attempt leaves.
+// A MapResult is the result of a successful map attempt.
 type MapResult struct {
-	// Output is sorted and partitioned; nil for a map-only job. Whoever takes the
-	// result releases it.
+	// Output is sorted and partitioned; nil for a map-only job. Whoever receives the result releases it.
 	Output  *shuffle.Output
 	Counts  mapreduce.Counts
 	Skipped []mapreduce.BadRecord
 }
 
-// RunMap runs one attempt of map task w.ID.Index over its split. In a map-only job it
-// writes to a part of w.Out, which the attempt commits; otherwise that is not used. Of
-// the plan it needs the partitions only, not the splits.
+// RunMap runs one attempt of map task w.ID.Index over its split. In a map-only job it writes to a part of w.Out,
+// which it commits; otherwise it does not use w.Out. Of the plan it needs only the partitions, not the splits.
 func RunMap(ctx context.Context, w *Work, split Split) (MapResult, error) {
 	m := &mapAttempt{
 		attempt: newAttempt(ctx, w),
 		split:   split,
-		// A second try goes record by record: it can name the record, and skip it.
+		// A second try maps record by record, so that it can name the bad record and skip it.
 		exact: w.ID.Attempt > 0,
 	}
 	if m.exact {
@@ -53,12 +51,12 @@ type mapAttempt struct {
 	*attempt
 	split   Split
 	out     failer
-	exact   bool // one call per record, even where chunks are to be had
+	exact   bool // one call per record, even if chunks are available
 	maySkip int
 	skipped []mapreduce.BadRecord
 
 	mapper mapreduce.Mapper
-	chunks mapreduce.ChunkMapper // nil when records are mapped one by one
+	chunks mapreduce.ChunkMapper // nil if records are mapped one by one
 	read   int64                 // records
 	giant  bool                  // a record was so large that its buffer matters
 }
@@ -84,13 +82,13 @@ func (m *mapAttempt) runToShuffle() (MapResult, error) {
 	return m.result(output), nil
 }
 
-// collect runs the mapper into c and gives what it collected.
+// collect runs the mapper into c and returns what it collected.
 func (m *mapAttempt) collect(c *shuffle.Collector) (*shuffle.Output, error) {
 	if err := m.readSplit(); err != nil {
 		return nil, err
 	}
 	if m.giant {
-		runtime.GC() // the reader's buffer is free now, and Finish may need as much
+		runtime.GC() // the reader's buffer is garbage now, and Finish may need as much
 	}
 	output, err := c.Finish()
 	if err != nil {
@@ -204,10 +202,10 @@ func (m *mapAttempt) eachChunk(r mapreduce.ChunkReader) error {
 	})
 }
 
-// giantRecord is far above the buffers that readers use by themselves.
+// giantRecord is far above the usual buffers of readers.
 const giantRecord = 1 << 20
 
-// recordsPerCheck is how often an attempt looks whether it is still wanted.
+// recordsPerCheck is after how many records an attempt checks whether it is still wanted.
 const recordsPerCheck = 256
 
 func (m *mapAttempt) eachRecord(r mapreduce.RecordReader) error {
@@ -256,8 +254,7 @@ func (m *mapAttempt) outputError(err error) error {
 	return fmt.Errorf("%s: output of the record before %s: %w", m.task, m.place, err)
 }
 
-// eachRecordSkipping guards every record for itself, and holds its output until it
-// is known to be good.
+// eachRecordSkipping guards each record by itself, and holds its output until it is known to be good.
 func (m *mapAttempt) eachRecordSkipping(r mapreduce.RecordReader) error {
 	hold := holdEmitter{task: m.task}
 	for r.Next() {

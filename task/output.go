@@ -17,33 +17,32 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// SuccessFile is written last: its presence means that the output is whole.
+// SuccessFile is written last: its presence means that the output is complete.
 const SuccessFile = "_SUCCESS"
 
 // attemptDir holds what attempts write before they commit.
 const attemptDir = "_attempts"
 
-// ErrOutputExists marks an output directory that is there already.
+// ErrOutputExists marks an output directory that already exists.
 var ErrOutputExists = errors.New("output exists")
 
-// A JobOutput is the output directory of a job while the job runs: a hidden
-// sibling of the final directory, which takes its name by one rename at the end.
-// It is safe for concurrent use.
+// A JobOutput is the output directory of a job while the job runs: a hidden sibling of the final directory, whose
+// name it takes by one rename at the end. It is safe for concurrent use.
 type JobOutput struct {
 	store       storage.FS
 	name        string // as the job spells it
 	final, work string
 	overwrite   bool
-	made        []string    // parents that were not there before, deepest first
-	shared      bool        // set before attempts begin: attempts elsewhere write parts too; their winners are published at the end
-	claim       *disk.Claim // of work; nil where others go on when this process ends
+	made        []string    // parents that did not exist before, deepest first
+	shared      bool        // set before attempts begin: attempts elsewhere write parts, too; the winners are published last
+	claim       *disk.Claim // of work; nil if others continue when this process ends
 
 	mu        sync.Mutex      // guards committed; held while a part is renamed, so that one of two attempts at it wins
-	committed map[string]bool // parts by name; nil where others decide whose part counts
+	committed map[string]bool // parts by name; nil if others decide whose part counts
 }
 
-// PrepareOwnOutput makes the output of a job that ends with this process. On a local disk the hidden directory is claimed, and what dead
-// processes have left of this output is removed.
+// PrepareOwnOutput makes the output of a job that ends with this process. On a local disk it claims the hidden
+// directory and removes what dead processes have left of this output.
 func PrepareOwnOutput(mux storage.Mux, job *mapreduce.Job, overwrite bool) (*JobOutput, error) {
 	o, err := newOutput(mux, job, overwrite)
 	if err != nil {
@@ -79,7 +78,7 @@ func (o *JobOutput) prepared(mux storage.Mux, job *mapreduce.Job, work func() er
 	return o, nil
 }
 
-// noteParents notes which parents have to be made.
+// noteParents records which parents must be made.
 func (o *JobOutput) noteParents() {
 	for dir := path.Dir(o.final); ; dir = path.Dir(dir) {
 		if _, err := o.store.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == path.Dir(dir) {
@@ -91,7 +90,7 @@ func (o *JobOutput) noteParents() {
 
 func (o *JobOutput) makeWork() error { return o.store.MkdirAll(path.Join(o.work, attemptDir)) }
 
-// claimWork makes a hidden directory that belongs to this process.
+// claimWork makes a hidden directory and claims it for this process.
 func (o *JobOutput) claimWork() (err error) {
 	if err := o.store.MkdirAll(path.Dir(o.final)); err != nil {
 		return err
@@ -103,18 +102,18 @@ func (o *JobOutput) claimWork() (err error) {
 	return o.makeWork()
 }
 
-// hidden is where the hidden directories of this output lie, and how their names begin.
+// hidden returns where the hidden directories of this output are, and how their names begin.
 func (o *JobOutput) hidden() (dir, prefix string) {
 	work := mapreduce.WorkDir(o.final, "")
 	return path.Dir(work), path.Base(work)
 }
 
-// sweep removes what processes that are gone have left of this output, and brings back what one of them was about to replace.
+// sweep removes what dead processes have left of this output, and restores what one of them was about to replace.
 func (o *JobOutput) sweep() error {
 	dir, prefix := o.hidden()
 	return disk.Sweep(dir, prefix, func(work string) error {
 		old := oldDir(work)
-		if strings.HasPrefix(prefix, "."+path.Base(o.final)+".") { // else it may be another output's
+		if strings.HasPrefix(prefix, "."+path.Base(o.final)+".") { // otherwise it may be another output's
 			if _, err := o.store.Stat(o.final); errors.Is(err, fs.ErrNotExist) {
 				if err := o.store.Rename(old, o.final); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
@@ -152,8 +151,8 @@ func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
 	return nil
 }
 
-// CheckPlace refuses the directories that no job may replace, whatever is in them: the root, and the
-// one that the process works in, or one above.
+// CheckPlace refuses the directories that no job may replace, whatever is in them: the root, the process's working
+// directory, and those above it.
 func CheckPlace(mux storage.Mux, out string) error {
 	_, final, err := mux.Resolve(out)
 	if err != nil {
@@ -168,7 +167,7 @@ func CheckPlace(mux storage.Mux, out string) error {
 	return nil
 }
 
-// checkMade refuses to overwrite a directory that no job made: it may be anything.
+// checkMade refuses to overwrite a directory that no job made, since it may be anything.
 func (o *JobOutput) checkMade() error {
 	entries, err := o.store.ReadDir(o.final)
 	if err != nil {
@@ -186,7 +185,7 @@ func (o *JobOutput) checkMade() error {
 		o.name, len(entries), entries[0].Name(), SuccessFile, ErrOutputExists)
 }
 
-// CheckApart refuses an output inside an input, and to overwrite one that has an input inside.
+// CheckApart refuses an output inside an input, and overwriting an output that contains an input.
 func CheckApart(mux storage.Mux, in, out string, overwrite bool) error {
 	inside, err := mux.Inside(in, out)
 	if err == nil && inside {
@@ -201,8 +200,8 @@ func CheckApart(mux storage.Mux, in, out string, overwrite bool) error {
 	return nil
 }
 
-// CheckInput refuses to overwrite what the plan reads: a pattern can lead into the
-// output where its text does not show it.
+// CheckInput refuses to overwrite what the plan reads: a pattern can lead into the output even if its text does not
+// show it.
 func (o *JobOutput) CheckInput(mux storage.Mux, plan *Plan) error {
 	if !o.overwrite {
 		return nil
@@ -223,7 +222,7 @@ func (o *JobOutput) CheckInput(mux storage.Mux, plan *Plan) error {
 	return nil
 }
 
-// Commit makes the output visible. Until the final rename nobody sees any of it.
+// Commit makes the output visible. Nobody sees any of it before the final rename.
 func (o *JobOutput) Commit() error {
 	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
 		return o.commitError(err)
@@ -249,7 +248,7 @@ func (o *JobOutput) publish() (err error) {
 	} else {
 		err = o.store.Rename(o.work, o.final)
 	}
-	if errors.Is(err, fs.ErrExist) { // it was not there when the job began
+	if errors.Is(err, fs.ErrExist) { // it did not exist when the job began
 		return fmt.Errorf("output directory %q: %w: another job has committed its output there meanwhile (choose another, or give --overwrite)", o.name, ErrOutputExists)
 	}
 	if err != nil {
@@ -258,8 +257,8 @@ func (o *JobOutput) publish() (err error) {
 	return nil
 }
 
-// replace puts the new output in the place of the old. Where the store cannot do that in one step, the old one is moved aside before; two drivers at
-// the same time could then move the new one aside.
+// replace replaces the old output by the new one. If the store cannot do that in one step, replace moves the old one
+// aside first. Two drivers at once could then move the new one aside.
 func (o *JobOutput) replace() error {
 	if r, ok := o.store.(storage.Replacer); ok {
 		return r.ReplaceDir(o.work, o.final)
@@ -278,17 +277,17 @@ func (o *JobOutput) replace() error {
 	return o.store.RemoveAll(old)
 }
 
-// oldDir is where an output that is being replaced waits for its end.
+// oldDir returns where an output that is being replaced is kept until it is removed.
 func oldDir(work string) string { return work + "-old" }
 
 func (o *JobOutput) commitError(err error) error {
 	return fmt.Errorf("commit output %q: %w", o.final, err)
 }
 
-// Abort removes what was written, and the parents that were made for it unless
-// somebody has put something there. The final directory is not touched.
+// Abort removes what was written, and the parents that were made for it unless they contain something else. It does
+// not touch the final directory.
 func (o *JobOutput) Abort() error {
-	if o.work != "" { // else it got no name
+	if o.work != "" { // otherwise it has no name yet
 		if err := o.store.RemoveAll(o.work); err != nil {
 			return err
 		}
@@ -297,7 +296,7 @@ func (o *JobOutput) Abort() error {
 	for _, dir := range o.made {
 		entries, err := o.store.ReadDir(dir)
 		if err != nil || len(entries) > 0 {
-			return nil //nolint:nilerr // it is gone, or somebody's
+			return nil //nolint:nilerr // it is gone, or belongs to somebody else
 		}
 		if err := o.store.RemoveAll(dir); err != nil {
 			return err
@@ -347,7 +346,7 @@ func (p *part) open(job *mapreduce.Job, task *mapreduce.Task) (*writeEmitter, er
 	return &writeEmitter{to: p.records, task: task}, nil
 }
 
-// partBytes counts what is written.
+// partBytes counts the bytes written.
 type partBytes part
 
 func (p *partBytes) Write(b []byte) (int, error) {
@@ -358,7 +357,7 @@ func (p *partBytes) Write(b []byte) (int, error) {
 
 var _ io.Writer = (*partBytes)(nil)
 
-// Commit makes the part one of the output's. A second attempt's commit is refused.
+// Commit makes the part one of the output's parts. It refuses a second attempt's commit.
 func (p *part) Commit() error {
 	if err := p.records.Close(); err != nil {
 		return fmt.Errorf("write output: %w", err)
@@ -367,7 +366,7 @@ func (p *part) Commit() error {
 		return fmt.Errorf("write output: %w", err)
 	}
 	if p.out.shared {
-		p.done = true // it becomes part of the output when the master has said whose does
+		p.done = true // the master decides whose part becomes part of the output
 		return nil
 	}
 	p.out.mu.Lock()

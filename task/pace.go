@@ -2,20 +2,20 @@ package task
 
 import "time"
 
-// A Pace makes attempts as slow as on a slower machine: whatever they do, an attempt that has computed for a second pauses
-// until 1/Speed seconds have passed. Waiting for map output of others is no computing.
+// A Pace makes attempts as slow as on a slower machine: an attempt that has computed for a second pauses until
+// 1/Speed seconds have passed. Waiting for map output of others does not count as computing.
 type Pace struct {
-	// Speed is what the machine's speed is of this one's, above 0 and up to 1.
+	// Speed is the emulated machine's speed relative to this one's, above 0 and up to 1.
 	Speed float64
-	// Note hears that an attempt begins (1) or ends (-1) to compute, and, about every second of a long pause, that it
-	// goes on (0): nobody should take it for dead. Attempts call it at once.
+	// Note is called when an attempt starts (1) or stops (-1) computing, and about every second of a long pause (0),
+	// so that nobody takes the attempt for dead. Attempts may call it concurrently.
 	Note func(change int)
 }
 
-// leastPause is what must have come together before an attempt pauses: shorter sleeps are not kept well.
+// leastPause is how much pause must accumulate before an attempt sleeps, since shorter sleeps are inaccurate.
 const leastPause = 10 * time.Millisecond
 
-// computing runs the part of an attempt that computes, at its pace.
+// computing runs the computing part of an attempt at its pace.
 func (a *attempt) computing(run func() error) error {
 	p := a.env.Pace
 	if p == nil {
@@ -27,11 +27,11 @@ func (a *attempt) computing(run func() error) error {
 	if err := run(); err != nil {
 		return err
 	}
-	a.pause(0) // if it is cancelled now, it has still ended well
+	a.pause(0) // if it is cancelled now, it has still succeeded
 	return nil
 }
 
-// pause waits until the attempt is no further than a slower machine would be; not for less than least.
+// pause waits until the attempt is no further than on a slower machine. It skips pauses of at most least.
 func (a *attempt) pause(least time.Duration) {
 	p := a.env.Pace
 	if p == nil || a.begun.IsZero() {

@@ -11,8 +11,7 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// A Plan is what is decided about a job before its first task runs. It is plain
-// data, the same for every attempt.
+// A Plan is what is decided about a job before its first task runs. It is plain data, the same for every attempt.
 type Plan struct {
 	Splits   []Split  `json:"splits"`
 	Reducers int      `json:"reducers"` // 0 for a map-only job
@@ -25,12 +24,10 @@ type Plan struct {
 // MaxTasks bounds the map tasks of one job.
 const MaxTasks = 10_000_000
 
-// A Layout is how an engine wants the input divided. It is asked once the size of
-// the input is known.
+// A Layout says how an engine wants the input divided. It is called when the size of the input is known.
 type Layout func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int)
 
-// MakePlan finds the input, divides it, and samples partition bounds where the job
-// wants a total order.
+// MakePlan finds the input, divides it, and samples partition bounds if the job wants a total order.
 func MakePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (*Plan, error) {
 	a := newAttempt(ctx, &Work{Env: env, Job: job, Plan: &Plan{}, ID: ID{Kind: mapreduce.MapTask}})
 	a.place.stage = "the planning of splits and partitions"
@@ -62,8 +59,8 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 	return plan, plan.sample(ctx, env, job)
 }
 
-// CheckInput reports input that has changed since the plan was made: what was read of it is neither the old nor the new.
-// A plan that came over the wire does not know.
+// CheckInput returns an error if the input has changed since the plan was made: what was read of it is neither the
+// old nor the new. A plan that came over the wire cannot tell.
 func (p *Plan) CheckInput(store storage.Mux, job *mapreduce.Job) error {
 	now := map[string]storage.Entry{}
 	for _, in := range job.AllInputs() {
@@ -94,7 +91,7 @@ func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, tar
 	if p.Bytes/target > MaxTasks {
 		return fmt.Errorf("%d bytes in splits of %d are more than %d map tasks: raise the split size (SplitBytes, on the command line --split-bytes)", p.Bytes, target, MaxTasks)
 	}
-	_, ordered := job.Partitioner().(mapreduce.TotalOrder) // the sampler looks at the first range of a split
+	_, ordered := job.Partitioner().(mapreduce.TotalOrder) // the sampler reads only the first range of a split
 	for i, in := range job.AllInputs() {
 		s := splitter{store: env.Store, input: i, format: formatOf(in.Map), target: target, gather: !job.Fold.IsZero() && !ordered}
 		for _, f := range files[i] {
@@ -108,8 +105,7 @@ func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, tar
 	return nil
 }
 
-// Partition returns the partition function of the job under this plan, or nil when
-// there is one partition only.
+// Partition returns the partition function of the job under this plan, or nil if there is only one partition.
 func (p *Plan) Partition(job *mapreduce.Job) func(key, value []byte) int {
 	if p.Reducers <= 1 {
 		return nil
@@ -121,7 +117,7 @@ func (p *Plan) Partition(job *mapreduce.Job) func(key, value []byte) int {
 	}
 	return func(key, value []byte) int {
 		if folds {
-			value = nil // it is not the whole one yet
+			value = nil // the value is not complete yet
 		}
 		return part.Partition(key, value, n)
 	}
@@ -133,13 +129,13 @@ const (
 	maxSamples       = 100_000
 	sampleSpots      = 128
 	sampleBytes      = 128 << 10
-	// sampleKey is how much of a key is kept. In the order of bytes the beginning
-	// of a key divides as well as the whole; a job's own order may need all of it.
+	// sampleKey is how many bytes of a key are kept. In byte order, the beginning of a key divides as well as the
+	// whole. A job's own order may need all of it.
 	sampleKey = 1 << 10
 )
 
-// sample reads keys at places spread over the input by running the job's own map
-// on them, and derives the bounds.
+// sample reads keys at places spread over the input by running the job's own map on them, and derives the bounds
+// from these.
 func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 	order, ok := job.Partitioner().(mapreduce.TotalOrder)
 	if !ok || p.Reducers <= 1 {
@@ -167,7 +163,8 @@ func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 	return nil
 }
 
-// spots picks places evenly over all splits. A file that is read from its beginning only, such as a compressed one, is one spot.
+// spots picks places evenly over all splits. A file that can only be read from its beginning, such as a compressed
+// one, is one spot.
 func (p *Plan) spots(env *Env, job *mapreduce.Job) (out []Split, err error) {
 	perSplit := max(1, sampleSpots/max(1, len(p.Splits)))
 	step := max(1, len(p.Splits)/sampleSpots)
@@ -205,11 +202,11 @@ func (p *Plan) sampleSpot(ctx context.Context, env *Env, job *mapreduce.Job, s S
 	return err
 }
 
-// keySampler collects keys up to a number.
+// keySampler collects keys up to a given number.
 type keySampler struct {
 	keys    [][]byte
-	arena   []byte // that the last keys lie in
-	longest int    // of what is kept of a key
+	arena   []byte // holds the last keys
+	longest int    // how many bytes of a key are kept
 	stop    int
 	err     error
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// A ReduceResult is what a successful reduce attempt leaves, beside its committed part.
+// A ReduceResult is the result of a successful reduce attempt, beside its committed part.
 type ReduceResult struct {
 	Counts mapreduce.Counts
 }
 
-// An Intake is where a reduce's input comes from. Merge is called once; it may wait
-// for maps that still run, and gives everything they have for this reduce as one
-// sorted run.
+// An Intake is the source of a reduce's input. Merge is called once. It may wait for maps that still run, and
+// returns everything they have for this reduce as one sorted run.
 type Intake interface {
 	Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error)
 }
 
-// Sources is input that is there already.
+// Sources is input that exists already.
 type Sources []shuffle.Source
 
 // Merge merges the sources.
@@ -65,7 +64,7 @@ type reduceAttempt struct {
 	out *writeEmitter
 
 	groups, records, bytes int64
-	reported               int64 // bytes already told to the meter
+	reported               int64 // bytes already reported to the meter
 }
 
 func (r *reduceAttempt) run(sources Intake) (err error) {
@@ -90,8 +89,7 @@ func (r *reduceAttempt) run(sources Intake) (err error) {
 	return r.checkpoint()
 }
 
-// merge opens the sorted stream of everything that belongs to this reduce. Under a
-// fold it has each key once.
+// merge opens the sorted stream of everything that belongs to this reduce. With a fold it has each key once.
 func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
 	fold, _, err := foldOf(r.job, r.job.AllInputs()[0].Map.Value)
 	if err != nil {
@@ -118,8 +116,7 @@ func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
 	return run, nil
 }
 
-// countedRun counts what the reduce takes in and looks from time to time whether
-// the attempt is still wanted.
+// countedRun counts what the reduce reads and checks from time to time whether the attempt is still wanted.
 type countedRun struct {
 	shuffle.Run
 	r   *reduceAttempt
@@ -151,7 +148,7 @@ func (r *reduceAttempt) checkpoint() error {
 	return r.ctx.Err()
 }
 
-// passOn is the reduce of a job that has none: the sorted pairs are the output.
+// passOn is the reduce of a job without one: the sorted pairs are the output.
 func (r *reduceAttempt) passOn(in *countedRun) error {
 	for in.Next() {
 		r.out.Emit(in.Key(), in.Value())

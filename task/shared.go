@@ -13,11 +13,11 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// On a cluster attempts of one job run in many processes. Each writes its part under a name of
-// its own; which of them count is decided elsewhere, once, and then published by the driver.
+// On a cluster, attempts of one job run in many processes. Each writes its part under a name of its own. Which of
+// them count is decided once, elsewhere, and the driver then publishes those.
 
-// CheckOutput checks the output of a job that several drivers may work for, one after the other or, where one was taken for dead, at once. It
-// makes nothing: Make does. id makes the hidden name unique.
+// CheckOutput checks the output of a job with several drivers, one after another or, if one was wrongly taken for
+// dead, at once. It creates nothing; Make does. id makes the hidden name unique.
 func CheckOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
 	o, err := newOutput(mux, job, overwrite)
 	if err != nil {
@@ -27,7 +27,8 @@ func CheckOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool)
 	return o, o.check(mux, job)
 }
 
-// Make makes the hidden directory. It is there already where another driver has made it, and stays if this one fails: attempts may write to it.
+// Make makes the hidden directory. It exists already if another driver has made it. It stays if this driver fails,
+// since attempts may write to it.
 func (o *JobOutput) Make() error {
 	if err := o.makeWork(); err != nil {
 		return fmt.Errorf("output %q: %w", o.name, err)
@@ -47,11 +48,11 @@ func WorkDir(mux storage.Mux, job *mapreduce.Job, id string) (string, error) {
 	return mapreduce.WorkDir(final, id), nil
 }
 
-// Share prepares an output for attempts in other processes.
+// Share prepares an output to which attempts in other processes write.
 func (o *JobOutput) Share() { o.shared = true }
 
-// JoinOutput opens the output of a job whose driver has prepared it: work is its hidden
-// directory. It touches nothing.
+// JoinOutput opens the output of a job whose driver has prepared it. work is its hidden directory. JoinOutput
+// changes nothing.
 func JoinOutput(mux storage.Mux, job *mapreduce.Job, work string, overwrite bool) (*JobOutput, error) {
 	store, final, err := mux.Resolve(job.Output)
 	if err != nil {
@@ -67,7 +68,7 @@ func JoinOutput(mux storage.Mux, job *mapreduce.Job, work string, overwrite bool
 // publishers is how many parts are renamed at once.
 const publishers = 16
 
-// Publish makes the parts of these attempts, by task, the output's. It may be repeated.
+// Publish makes the parts of these attempts, by task, those of the output. It may be repeated.
 func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	if done, err := o.published(); done || err != nil {
 		return err
@@ -94,7 +95,7 @@ func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	return nil
 }
 
-// renameEach is [storage.Mover] for stores that are none.
+// renameEach replaces [storage.Mover] for stores without it.
 func (o *JobOutput) renameEach(moves []storage.Move) error {
 	var g errgroup.Group
 	g.SetLimit(publishers)
@@ -103,7 +104,7 @@ func (o *JobOutput) renameEach(moves []storage.Move) error {
 			err := o.store.Rename(m.From, m.To)
 			if errors.Is(err, fs.ErrNotExist) {
 				if _, there := o.store.Stat(m.To); there == nil {
-					return nil // done before
+					return nil // it was moved before
 				}
 			}
 			return err
@@ -112,11 +113,13 @@ func (o *JobOutput) renameEach(moves []storage.Move) error {
 	return g.Wait()
 }
 
-// commitTries is how often a commit begins again because something is gone: another driver has removed it, or has committed.
+// commitTries is how often a commit starts over because something is gone: another driver has removed it, or has
+// committed.
 const commitTries = 4
 
-// CommitOnce is Commit for an output that another driver has committed, whose word was lost, or commits at the same time: it was taken for dead and
-// lives. mark tells this job's output from another's, try this driver's files from another's.
+// CommitOnce is Commit for an output that another driver may have committed without reporting it, or may be
+// committing now, because it was wrongly taken for dead. mark identifies this job's output, and try this driver's
+// files.
 func (o *JobOutput) CommitOnce(mark string, try uint64) (err error) {
 	for range commitTries {
 		if err = o.commitOnce(mark, try); !errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +129,8 @@ func (o *JobOutput) CommitOnce(mark string, try uint64) (err error) {
 	return err
 }
 
-// commitOnce puts the mark in place before it removes what the mark is made in: without that directory the mark is there.
+// commitOnce puts the mark in place before it removes the directory in which it is made: without that, the mark is
+// there.
 func (o *JobOutput) commitOnce(mark string, try uint64) error {
 	if done, err := o.published(); err != nil {
 		return err
@@ -134,7 +138,7 @@ func (o *JobOutput) commitOnce(mark string, try uint64) error {
 		if err := o.checkMark(mark); err != nil || !o.overwrite {
 			return err
 		}
-		return o.store.RemoveAll(oldDir(o.work)) // the driver before may not have come to it
+		return o.store.RemoveAll(oldDir(o.work)) // the last driver may have died before this
 	}
 	if there, err := o.marked(o.work, mark); !there || err != nil {
 		if err := o.writeMark(mark, try); err != nil {
@@ -156,7 +160,7 @@ func (o *JobOutput) published() (bool, error) {
 	return false, err
 }
 
-// writeMark makes the mark and gives it its name in one step: no other driver finds half of it, or none where one was.
+// writeMark writes the mark and gives it its name in one step, so that no driver ever finds half of it, or none.
 func (o *JobOutput) writeMark(mark string, try uint64) error {
 	own := path.Join(o.work, attemptDir, SuccessFile+"-"+ID{Try: try}.unique())
 	if err := o.store.RemoveAll(own); err != nil { // of this driver's last try
@@ -173,7 +177,7 @@ func (o *JobOutput) writeMark(mark string, try uint64) error {
 	return o.store.Rename(own, path.Join(o.work, SuccessFile))
 }
 
-// checkMark makes sure that what has the final name is this job's output.
+// checkMark returns an error unless the final directory is this job's.
 func (o *JobOutput) checkMark(mark string) error {
 	there, err := o.marked(o.final, mark)
 	if err != nil {
@@ -185,7 +189,7 @@ func (o *JobOutput) checkMark(mark string) error {
 	return nil
 }
 
-// marked says whether a directory has this mark.
+// marked reports whether a directory has this mark.
 func (o *JobOutput) marked(dir, mark string) (bool, error) {
 	f, err := o.store.Open(path.Join(dir, SuccessFile))
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// PlaceSide gives a side file another name: by a link where the user may make one, otherwise by a copy.
+// PlaceSide gives a side file another name: by a link if the user may make one, otherwise by a copy.
 func PlaceSide(file, name string) error {
 	err := os.Symlink(file, name)
 	if errors.Is(err, os.ErrExist) {
 		return err
 	}
-	if _, missing := os.Stat(name); err == nil && missing == nil { // some systems say yes and make none
+	if _, missing := os.Stat(name); err == nil && missing == nil { // some systems report success and make no link
 		return nil
 	}
 	if os.Link(file, name) == nil {
@@ -21,7 +21,7 @@ func PlaceSide(file, name string) error {
 	return CopyFile(file, name)
 }
 
-// CopyFile makes a new file with what another has, which may be run.
+// CopyFile makes an executable copy of a file.
 func CopyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -39,15 +39,15 @@ type splitter struct {
 	input  int
 	format mapreduce.InputFormat
 	target int64
-	gather bool // blocks of one host make a split, wherever they are in the file
+	gather bool // blocks of one host make a split, even if they are not adjacent in the file
 
 	out   []Split
-	small Split // gathers small files
+	small Split // collects small files
 	held  int64 // bytes in small
 }
 
 func (s *splitter) add(e storage.Entry) error {
-	if e.Size == 0 && s.format != mapreduce.WholeFile { // of which it is one record
+	if e.Size == 0 && s.format != mapreduce.WholeFile { // for which it is one record
 		return nil
 	}
 	if e.Size > s.target {
@@ -56,7 +56,7 @@ func (s *splitter) add(e storage.Entry) error {
 			return err
 		}
 		if splittable {
-			s.flush() // tasks, and so the parts of a map-only job, keep the order of the files
+			s.flush() // keeps tasks, and so the parts of a map-only job, in the order of the files
 			return s.cut(e)
 		}
 	}
@@ -76,7 +76,7 @@ func (s *splitter) flush() {
 	s.small, s.held = Split{}, 0
 }
 
-// cut divides a large file into even pieces of about the target size, or where its blocks end.
+// cut divides a large file into even pieces of about the target size, or at the ends of its blocks.
 func (s *splitter) cut(e storage.Entry) error {
 	store, inner, err := s.store.Resolve(e.Path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // NewBuilder.
 type Builder struct{ t *Topology }
 
-// NewBuilder returns a builder of an empty topology.
+// NewBuilder returns a builder with an empty topology.
 func NewBuilder() *Builder {
 	return &Builder{t: &Topology{
 		classes:    []string{""},
@@ -18,12 +18,10 @@ func NewBuilder() *Builder {
 	}}
 }
 
-// Topology returns the read-only face. It stays valid, and sees what is added
-// later.
+// Topology returns the read-only view. It stays valid and shows what is added later.
 func (b *Builder) Topology() *Topology { return b.t }
 
-// AddRack adds a rack. A name that exists, or a negative rate, is an error; an
-// empty name becomes "r<id>".
+// AddRack adds a rack. A name that exists and a negative rate are errors. An empty name becomes "r<id>".
 func (b *Builder) AddRack(r Rack) (RackID, error) {
 	t := b.t
 	r.ID = RackID(len(t.racks))
@@ -45,8 +43,8 @@ func (b *Builder) AddRack(r Rack) (RackID, error) {
 	return r.ID, nil
 }
 
-// AddNode adds a node to an existing rack. A name that exists, an unknown rack
-// or a negative rate is an error; an empty name becomes "n<id>".
+// AddNode adds a node to an existing rack. A name that exists, an unknown rack and a negative rate are errors. An
+// empty name becomes "n<id>".
 func (b *Builder) AddNode(n Node) (NodeID, error) {
 	t := b.t
 	n.ID = NodeID(len(t.nodes))
@@ -70,7 +68,7 @@ func (b *Builder) AddNode(n Node) (NodeID, error) {
 	return n.ID, nil
 }
 
-// SetClass says of what machine class a node is, which is not known of each when it is added.
+// SetClass sets the machine class of a node, which may be unknown when the node is added.
 func (b *Builder) SetClass(n NodeID, class string) error {
 	if !b.t.Has(n) {
 		return fmt.Errorf("class %s of node %d: there is none", class, n)
@@ -79,7 +77,7 @@ func (b *Builder) SetClass(n NodeID, class string) error {
 	return nil
 }
 
-// SetRack moves a node to another rack. Whoever keeps counts by rack must have none of the node then.
+// SetRack moves a node to another rack. Counts by rack that others keep must not include the node then.
 func (b *Builder) SetRack(n NodeID, r RackID) error {
 	t := b.t
 	if !t.Has(n) || !t.HasRack(r) {
@@ -111,9 +109,8 @@ func (b *Builder) intern(class string) ClassID {
 	return ClassID(len(b.t.classes) - 1)
 }
 
-// Uniform builds racks of equal size with default names r0, r1, ... and n0,
-// n1, ...: the cluster of most experiments. Nodes of one rack have neighbouring
-// ids.
+// Uniform builds racks of equal size with default names r0, r1, ... and n0, n1, ..., as most experiments need. Nodes
+// of one rack have consecutive ids.
 func Uniform(racks, nodesPerRack int, nic, uplink Rate) (*Topology, error) {
 	if racks < 1 || nodesPerRack < 1 {
 		return nil, fmt.Errorf("cluster of %d racks of %d nodes: both must be at least 1", racks, nodesPerRack)

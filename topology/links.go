@@ -9,13 +9,13 @@ import (
 // A Rate is a link's speed in bytes per second.
 type Rate float64
 
-// Gbps converts gigabits per second, as links are sold, to a Rate.
+// Gbps converts gigabits per second, the usual unit of links, to a Rate.
 func Gbps(g float64) Rate { return Rate(g * 1e9 / 8) }
 
 // Mbps converts megabits per second to a Rate.
 func Mbps(m float64) Rate { return Rate(m * 1e6 / 8) }
 
-// String prints the rate in bits, as links are sold.
+// String returns the rate in bits per second, as usual for links.
 func (r Rate) String() string {
 	switch bits := float64(r) * 8; {
 	case bits >= 1e9:
@@ -27,7 +27,7 @@ func (r Rate) String() string {
 	}
 }
 
-// Time returns how long bytes take at rate r; 0 when the link is not modelled.
+// Time returns how long bytes take at rate r, or 0 if the link is not modelled.
 func (r Rate) Time(bytes int64) time.Duration {
 	if r <= 0 {
 		return 0
@@ -47,10 +47,10 @@ type OCS struct {
 // Present reports whether there is an optical switch.
 func (o OCS) Present() bool { return o.Rate > 0 }
 
-// Elephant reports whether so many bytes between two racks are worth a circuit (spec/jobpacker 3.1).
+// Elephant reports whether that many bytes between two racks are worth a circuit (spec/jobpacker 3.1).
 func (o OCS) Elephant(bytes int64) bool { return o.Present() && bytes > o.Threshold }
 
-// Validate refuses a switch that cannot be.
+// Validate refuses an impossible switch.
 func (o OCS) Validate() error {
 	switch {
 	case o.Rate < 0:
@@ -65,8 +65,7 @@ func (o OCS) Validate() error {
 	return nil
 }
 
-// A Distance says how far two nodes are apart, in switch hops: larger is
-// farther.
+// A Distance is how far apart two nodes are, in switch hops: larger is farther.
 type Distance int8
 
 // The distances of a two-level tree.
@@ -76,7 +75,7 @@ const (
 	OffRack  Distance = 4
 )
 
-// Distance returns how far a and b are apart. Unknown nodes are OffRack.
+// Distance returns how far apart a and b are. Unknown nodes are OffRack.
 func (t *Topology) Distance(a, b NodeID) Distance {
 	switch {
 	case a == b && t.Has(a):
@@ -88,8 +87,8 @@ func (t *Topology) Distance(a, b NodeID) Distance {
 	}
 }
 
-// Oversubscription returns how many times the NICs of rack r together exceed
-// its uplink; 0 when either is not modelled.
+// Oversubscription returns how many times the NICs of rack r together exceed its uplink, or 0 if either is not
+// modelled.
 func (t *Topology) Oversubscription(r RackID) float64 {
 	var nics Rate
 	for n := range t.NodesIn(r) {

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Links says how fast the links of a cluster are whose nodes come and go. The zero value models
-// none.
+// Links are the link rates of a cluster whose nodes come and go. The zero value models none.
 type Links struct {
 	NIC    Rate // every node's card, in each direction
-	Uplink Rate // of racks that Racks does not name; 0 means not modelled
+	Uplink Rate // of racks that Racks does not list; 0 means not modelled
 	Racks  map[string]Rack
 	// Optical joins racks in pairs beside their links.
 	Optical OCS
 }
 
-// Rack returns the rack of that name with the rates it has.
+// Rack returns the rack of that name with its rates.
 func (l Links) Rack(name string) Rack {
 	if r, ok := l.Racks[name]; ok {
 		r.Name = name
@@ -25,7 +24,7 @@ func (l Links) Rack(name string) Rack {
 	return Rack{Name: name, Uplink: l.Uplink}
 }
 
-// Down is the rate from the core to the rack.
+// Down returns the rate from the core to the rack.
 func (r Rack) Down() Rate {
 	if r.Downlink > 0 {
 		return r.Downlink
@@ -50,7 +49,7 @@ var units = []struct {
 	{"b/s", 1.0 / 8},
 }
 
-// ParseRate reads a rate as links are sold, in bits: 1Gb/s, 100Mbps.
+// ParseRate parses a rate in bits, as usual for links: 1Gb/s, 100Mbps.
 func ParseRate(s string) (Rate, error) {
 	low := strings.ToLower(strings.ReplaceAll(s, " ", ""))
 	for _, u := range units {

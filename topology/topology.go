@@ -2,17 +2,16 @@ package topology
 
 import "iter"
 
-// A NodeID names one machine. Ids count up from 0 in order of AddNode.
+// A NodeID identifies a machine. Ids count up from 0 in order of AddNode.
 type NodeID int32
 
-// A RackID names one rack. Ids count up from 0 in order of AddRack.
+// A RackID identifies a rack. Ids count up from 0 in order of AddRack.
 type RackID int32
 
-// A ClassID names a machine class, such as "scale-up". Class 0 is always the
-// unnamed class.
+// A ClassID identifies a machine class, such as "scale-up". Class 0 is always the unnamed class.
 type ClassID int32
 
-// NoNode and NoRack are the ids of nothing.
+// NoNode and NoRack are the ids of no node and no rack.
 const (
 	NoNode NodeID = -1
 	NoRack RackID = -1
@@ -36,7 +35,7 @@ type Rack struct {
 	Downlink Rate // core to rack; 0 means the same as Uplink
 }
 
-// A Topology is the read-only face of a cluster's layout.
+// A Topology is the read-only view of a cluster's layout.
 type Topology struct {
 	nodes   []Node
 	racks   []Rack
@@ -50,10 +49,10 @@ type Topology struct {
 	rackByName map[string]RackID
 }
 
-// NumNodes returns how many nodes were ever added.
+// NumNodes returns how many nodes have been added.
 func (t *Topology) NumNodes() int { return len(t.nodes) }
 
-// NumRacks returns how many racks were ever added.
+// NumRacks returns how many racks have been added.
 func (t *Topology) NumRacks() int { return len(t.racks) }
 
 // Has reports whether n is a known node.
@@ -132,7 +131,7 @@ func (t *Topology) ClassOf(n NodeID) ClassID {
 	return t.classOf[n]
 }
 
-// Class finds a machine class by name. ok is false when no node has it.
+// Class finds a machine class by name. ok is false if no node has it.
 func (t *Topology) Class(name string) (id ClassID, ok bool) {
 	for i, c := range t.classes {
 		if c == name {
@@ -150,7 +149,7 @@ func (t *Topology) ClassName(c ClassID) string {
 	return t.classes[c]
 }
 
-// NumClasses returns how many classes exist, the unnamed one included.
+// NumClasses returns how many classes exist, including the unnamed one.
 func (t *Topology) NumClasses() int { return len(t.classes) }
 
 // OCS returns the optical circuit switch; its zero value means there is none.

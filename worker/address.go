@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// advertised is the address at which others reach the worker. One that listens on all its addresses is reached at that from which it reaches
-// the master.
+// advertised returns the address at which others reach the worker. If it listens on all its addresses, that is
+// the one from which it reaches the master.
 func (c *Config) advertised(listens net.Addr) (string, error) {
 	if c.Advertise != "" {
 		return c.Advertise, nil

@@ -62,8 +62,8 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 	return end, out
 }
 
-// program opens what an attempt runs: the executable that was shipped, or this one for a built-in job
-// that runs users' commands.
+// program opens the executable of an attempt: the one that was shipped, or this one for a built-in job that
+// runs users' commands.
 func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []string, error) {
 	p := &l.Spec.Program
 	if p.Exe == "" {
@@ -77,28 +77,29 @@ func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := os.Chmod(path, 0o755); err != nil { // whatever the worker's umask is
+	if err := os.Chmod(path, 0o755); err != nil { // regardless of the worker's umask
 		return nil, nil, err
 	}
 	exe, err := os.Open(path)
 	return exe, p.Args, err
 }
 
-// A childRun is one process.
+// A childRun is the process of one attempt.
 type childRun struct {
 	w       *Worker
 	l       *wire.Launch
 	logs    *cappedLog
 	sandbox *sandbox
 
-	computes bool // as it says
+	computes bool // as the child says
 
 	mu     sync.Mutex // guards the fields below
-	last   time.Time  // of a sign of life
-	reason string     // why we killed it
+	last   time.Time  // of the last sign of life
+	reason string     // why the worker killed it
 }
 
-// budgetOf is what the engine may use in the process of one attempt, beside the user's code; limitOf what the process may hold in all.
+// budgetOf returns what the engine may use in the process of one attempt, beside the user's code. limitOf
+// returns what the process may use in all.
 func (w *Worker) budgetOf(l *wire.Launch) shuffle.Budget {
 	if l.MemoryMB > 0 {
 		return shuffle.ShareOf(l.MemoryMB<<20, 2)
@@ -113,7 +114,8 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 	return 4*w.budgetOf(l).Total() + 256<<20
 }
 
-// processorsOf is how many processors an attempt may use: on an emulated machine its own, which its pace is of; on a real one as many as there are.
+// processorsOf returns how many processors an attempt may use. On an emulated machine its pace is set for these. On
+// a real one it is 0, for no limit.
 func (w *Worker) processorsOf(l *wire.Launch) float64 {
 	if w.cfg.Speed == 0 {
 		return 0
@@ -150,7 +152,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	werr := c.reap(cmd)
 	close(done)
 	guards.Wait()
-	if err := c.sandbox.sweep(); err != nil { // before its output is looked at
+	if err := c.sandbox.sweep(); err != nil { // before anything looks at the output
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
 	}
 	if ok && (end.OK || !c.killed()) {
@@ -159,13 +161,14 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	return c.postMortem(werr), "", errors.New("it ended without a word")
 }
 
-// notStarted is the end of an attempt whose process could not be started: by the program's fault, or else by the machine's.
+// notStarted returns the end of an attempt whose process could not be started, because of the program or else
+// the machine.
 func notStarted(id wire.AttemptID, err error) wire.Ended {
 	bad := errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.E2BIG)
 	return wire.Ended{ID: id, Final: bad, Lost: !bad, Error: fmt.Sprintf("the program cannot be started: %v", err)}
 }
 
-// reap waits for the process. Whoever has said how it ended has nothing more to do.
+// reap waits for the process. A process that has reported its end and does not exit is killed.
 func (c *childRun) reap(cmd *exec.Cmd) error {
 	waited := make(chan error, 1)
 	go func() { waited <- cmd.Wait() }()
@@ -178,7 +181,7 @@ func (c *childRun) reap(cmd *exec.Cmd) error {
 	}
 }
 
-// order is what the child is told.
+// order returns the order for the child.
 func (c *childRun) order() ([]byte, error) {
 	cred, err := c.credential()
 	if err != nil {
@@ -199,7 +202,7 @@ func (c *childRun) order() ([]byte, error) {
 	})
 }
 
-// credential is who the child is to others: a task of this job, on behalf of its user.
+// credential returns the child's certificate: a task of this job, on behalf of its user.
 func (c *childRun) credential() (string, error) {
 	if c.w.cfg.Key == nil {
 		return "", nil
@@ -208,17 +211,17 @@ func (c *childRun) credential() (string, error) {
 	return string(pem), err
 }
 
-// maxWord bounds a line that a child says: all counters with the longest names, errors and bad records fit.
+// maxWord bounds the length of one word. All counters with the longest names, errors and bad records fit.
 const maxWord = 2 << 20
 
-// listen takes in what the child says until it has nothing more to say.
+// listen handles what the child says until it has nothing more to say.
 func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 4<<10), maxWord)
 	for sc.Scan() {
 		var word attempt.Word
 		if json.Unmarshal(sc.Bytes(), &word) != nil {
-			continue // user code may have found the descriptor
+			continue // user code may have found the file descriptor
 		}
 		c.mu.Lock()
 		c.last = time.Now()
@@ -237,7 +240,7 @@ func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 			c.w.badFetch(*word.BadFetch)
 		case word.Ended != nil && word.Ended.ID == c.l.ID:
 			word.Ended.Bounded()
-			return *word.Ended, word.Output, true // children of its own may keep the pipe open
+			return *word.Ended, word.Output, true // its own children may keep the pipe open
 		}
 	}
 	if errors.Is(sc.Err(), bufio.ErrTooLong) {
@@ -255,8 +258,8 @@ func (c *childRun) computing(now bool) {
 	c.w.machine.pace.Note(map[bool]int{true: 1, false: -1}[now])
 }
 
-// guard ends the process when the attempt is no longer wanted, when it takes too much memory or disk,
-// and when it has given no sign of life for too long.
+// guard ends the process when the attempt is no longer wanted, when it takes too much memory or disk, or when
+// it gives no sign of life for too long.
 func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
@@ -267,7 +270,7 @@ func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-stopping:
-			procs.Stop(c.sandbox.pid) // a driver cleans up
+			procs.Stop(c.sandbox.pid) // a driver cleans up first
 			stopping, hard = nil, time.After(2*time.Second)
 		case <-hard:
 			c.sandbox.kill()
@@ -280,7 +283,7 @@ func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-// excess says what the process has too much of.
+// excess returns which limit the process exceeds, or "".
 func (c *childRun) excess() string {
 	c.mu.Lock()
 	silent := time.Since(c.last)
@@ -305,15 +308,15 @@ func (c *childRun) kill(why string) {
 	c.sandbox.kill()
 }
 
-// killed reports whether the worker has ended the process. The process may have reported before that commands of its own died; the
-// worker's reason counts.
+// killed reports whether the worker has ended the process. Its reason then counts, not what the process reported
+// before, such as the death of its own commands.
 func (c *childRun) killed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason != ""
 }
 
-// postMortem says why a process ended without saying so itself.
+// postMortem says why a process ended without a report.
 func (c *childRun) postMortem(err error) wire.Ended {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// Config is what a worker needs to know. DefaultConfig fills in all but Node, Master and Dir.
+// Config configures a worker. DefaultConfig fills in all but Node, Master and Dir.
 type Config struct {
 	Node    wire.NodeName
 	Rack    string
@@ -26,80 +26,84 @@ type Config struct {
 	Listen  string
 	Dir     string   // for scratch files and, unless Data is given, blocks
 	Data    []string // data directories
-	// Reserve stays free on each disk, in bytes. Default 256 MiB.
+	// Reserve is how many bytes stay free on each disk. Default 256 MiB.
 	Reserve  int64
 	Capacity wire.Capacity
-	// Memory is the budget in bytes of this process, which [shuffle.Budget] divides. An attempt in a process of its own has one
-	// container's part of it. Default 1 GiB, for a worker that has the machine to itself.
+	// Memory is the memory budget of this process in bytes, which [shuffle.Budget] divides. An attempt in a
+	// process of its own gets one container's share. Default 1 GiB, for a worker that has the machine to
+	// itself.
 	Memory int64
-	// Sort, if not 0, is all that sorting and merging get of it, so that attempts spill sooner than they must.
+	// Sort, if not 0, limits the part of Memory for sorting and merging, so that attempts spill sooner than
+	// they must.
 	Sort int64
 	// Build makes the jobs of a program that runs in this process.
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 	// Blocks changes the block service's configuration, if set.
 	Blocks func(c *blocks.Config)
-	// Gossip is the address for gossip; empty means none.
+	// Gossip is the address for gossip; empty means no gossip.
 	Gossip string
-	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
+	// Key is the cluster's key. Without it only this machine may call, unless Insecure is set.
 	Key      *secure.Key
 	Insecure bool
-	// Advertise is the address others reach this worker at, if it is not the one it listens on; empty, and it listens on
-	// all, it is the one from which it reaches the master.
+	// Advertise is the address at which others reach this worker, if it is not the one it listens on. If empty for a
+	// worker that listens on all, it is the one from which the worker reaches the master.
 	Advertise string
 	Listener  net.Listener // replaces Listen
 	Log       *slog.Logger
-	// Emulate, if set, makes this node's links as slow as it says.
+	// Emulate, if set, slows down this node's links.
 	Emulate *emulate.Setting
-	// Speed, if not 0, emulates a machine: of what this one does, its attempts do this part (up to 1) in the same time, and
-	// it is as idle as its attempts leave it.
+	// Speed, if not 0, emulates a slower machine. Its attempts do this fraction (up to 1) of what they would do
+	// here. It is as idle as its attempts leave it.
 	Speed float64
-	// Idle, if set, says how idle the processors were since the last call, in percent, in place of the kernel: of a machine
-	// that is emulated, say. The worker calls it from one goroutine at a time, about once a second.
+	// Idle, if set, replaces the kernel's figure for how idle the processors were since the last call, for
+	// example on an emulated machine. The worker calls it from one goroutine at a time, about once a second.
 	Idle func() (percent float64, ok bool)
-	// SmallOutput is up to how many bytes the output of a map shares a file with others. Larger:
-	// fewer files. 0 gives each its own. Default 32 KiB.
+	// SmallOutput is the size in bytes up to which map outputs share a file. Larger: fewer files. 0 gives each
+	// a file of its own. Default 32 KiB.
 	SmallOutput int
 	// TaskTimeout is how long an attempt in a process of its own may be silent before the worker stops it. Default
 	// 10 minutes, as Hadoop.
 	TaskTimeout time.Duration
-	// FetchStall is how long a reduce waits for the next byte of map output before it asks again. Larger: slow sources
-	// are given more time, dead ones hold a reduce up for longer. Default 10 s.
+	// FetchStall is how long a reduce waits for the next byte of map output before it asks again. Larger: slow
+	// sources get more time, but dead ones hold up a reduce longer. Default 10 s.
 	FetchStall time.Duration
 	// Isolation says how users' code is kept apart: auto, none, landlock or user. Default auto.
 	Isolation string
-	// TaskUsers are the user ids of attempts where they have one each. Default 60600-60855, which
-	// Linux distributions leave unused.
+	// TaskUsers are the user ids for attempts that get one each. Default 60600-60855, which Linux distributions
+	// leave unused.
 	TaskUsers UserRange
 	// TaskProcesses is how many processes and threads such an attempt may have. Default 512: a Go program
 	// on a large machine has some dozens.
 	TaskProcesses int
-	// TaskCgroup names the cgroup, in hierarchies of version 1, below which the worker makes one for each such attempt; it is made if it is
-	// not there. Empty: the first of each hierarchy that the worker itself is in the first of, as in a container.
+	// TaskCgroup names the cgroup, in hierarchies of version 1, below which the worker makes one for each such
+	// attempt. The worker creates it if needed. Empty means the root of each hierarchy in whose root the worker
+	// runs, as in a container.
 	TaskCgroup string
-	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of what is free
-	// when it starts.
+	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of the free space when it
+	// starts.
 	TaskDisk int64
-	// TaskNetwork is what such an attempt reaches: NetworkAuto (the default), NetworkAll, NetworkCluster or NetworkNone.
+	// TaskNetwork says what such an attempt can reach: NetworkAuto (the default), NetworkAll, NetworkCluster or
+	// NetworkNone.
 	TaskNetwork string
-	// Child gives the words with which this executable runs an attempt of a built-in program in a process of
-	// its own; nil for programs that run in this process.
+	// Child returns the arguments with which this executable runs an attempt of a built-in program in a process
+	// of its own; nil for programs that run in this process.
 	Child func(p *wire.Program) []string
-	// LogAge is how long logs of attempts are kept after the last word of their job, and LogBytes how many there may
-	// be in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
+	// LogAge is how long logs of attempts are kept after the last message of their job, and LogBytes how many bytes
+	// in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
 	LogAge   time.Duration
 	LogBytes int64
-	// NamePatience is how long a worker whose name another has asks again before it gives up. Default 10 s.
+	// NamePatience is how long a worker keeps asking when another worker has its name. Default 10 s.
 	NamePatience time.Duration
-	// Pause is how long a worker waits before it calls a master that does not answer again.
+	// Pause is how long a worker waits before it calls an unresponsive master again.
 	Pause time.Duration
 
 	budget shuffle.Budget // of Memory
 }
 
-// MinSpeed is the slowest machine that can be emulated: a hundred times slower than this.
+// MinSpeed is the slowest machine that can be emulated, a hundred times slower than this one.
 const MinSpeed = 0.01
 
-// DefaultConfig is a worker that uses this machine's processors.
+// DefaultConfig returns the configuration for this machine's processors.
 func DefaultConfig() Config {
 	return Config{
 		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: shuffle.DefaultMemory, Pause: 100 * time.Millisecond, NamePatience: 10 * time.Second, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,

@@ -15,14 +15,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// traffic gathers what this node sends: the process itself and the children it starts. The worker's
-// mutex guards it.
+// traffic counts what this node sends: the process itself and the children it starts. The worker's mutex guards
+// it.
 type traffic struct {
 	meters   []*rpc.Meter
-	children map[rpc.Peer]int64                    // of those that have ended
-	live     map[wire.AttemptID]map[rpc.Peer]int64 // of those that run
+	children map[rpc.Peer]int64                    // of ended children
+	live     map[wire.AttemptID]map[rpc.Peer]int64 // of running children
 	told     map[rpc.Peer]int64                    // what the master has taken in
-	next     time.Time                             // when to look again
+	next     time.Time                             // when to count again
 	idle     func() (percent float64, ok bool)     // as Config.Idle
 }
 
@@ -38,7 +38,7 @@ func newTraffic(idle func() (float64, bool), meters ...*rpc.Meter) *traffic {
 	}
 }
 
-// child takes in what an attempt in a process of its own has sent so far.
+// child records what an attempt in a process of its own has sent so far.
 func (t *traffic) child(id wire.AttemptID, counts []wire.NetBytes) {
 	of := make(map[rpc.Peer]int64, min(len(counts), maxChildPeers))
 	for _, b := range counts[:min(len(counts), maxChildPeers)] {
@@ -50,7 +50,7 @@ func (t *traffic) child(id wire.AttemptID, counts []wire.NetBytes) {
 	t.live[id] = of
 }
 
-// maxChildPeers bounds what a child may say: it runs users' code.
+// maxChildPeers bounds what is accepted from a child, which runs users' code.
 const maxChildPeers = 4096
 
 func (w *Worker) childSent(id wire.AttemptID, counts []wire.NetBytes) {
@@ -79,7 +79,7 @@ func add(to, from map[rpc.Peer]int64) {
 	}
 }
 
-// put adds to a report what has changed since the master was told, and the circuit, if it is time.
+// put adds to a report what has changed since the master was told, and the circuit, at most every countEvery.
 func (t *traffic) put(r *wire.Report, now time.Time, lit *wire.Circuit) {
 	if now.Before(t.next) {
 		return
@@ -115,7 +115,7 @@ func (t *traffic) heard(r *wire.Report) {
 	}
 }
 
-// emulate slows this process's links down, if that is wanted.
+// emulate slows down this process's links if the configuration says so.
 func (w *Worker) emulate(cc *rpc.ClientConfig, sc *rpc.ServerConfig) error {
 	if w.cfg.Emulate == nil {
 		return nil
@@ -129,7 +129,7 @@ func (w *Worker) emulate(cc *rpc.ClientConfig, sc *rpc.ServerConfig) error {
 	return nil
 }
 
-// circuit is what the emulated switch does for this node's rack.
+// circuit returns what the emulated switch does for this node's rack.
 func (w *Worker) circuit() *wire.Circuit {
 	if w.shaper == nil {
 		return nil
@@ -144,8 +144,8 @@ func (w *Worker) circuit() *wire.Circuit {
 // processor reads how busy the machine is.
 type processor struct{ rest, all int64 }
 
-// idle is the share of time, in percent, that the processors had nothing to do since the last call, as vmstat's id:
-// waiting for a disk is not idle.
+// idle returns how idle the processors were since the last call, in percent, like id of vmstat: waiting for a disk
+// is not idle.
 func (p *processor) idle() (float64, bool) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -168,14 +168,15 @@ func (p *processor) since(stat string) (float64, bool) {
 	return 100 * min(max(float64(rest-was.rest)/float64(all-was.all), 0), 1), true
 }
 
-// parseStat reads the first line of the kernel's statistics, in ticks: user, nice, system, idle, iowait and so on.
+// parseStat parses the first line of the kernel's statistics, in ticks: user, nice, system, idle, iowait and so
+// on.
 func parseStat(stat string) (rest, all int64, ok bool) {
 	line, _, _ := strings.Cut(stat, "\n")
 	f := strings.Fields(line)
 	if len(f) < 6 || f[0] != "cpu" {
 		return 0, 0, false
 	}
-	for i, s := range f[1:min(len(f), 9)] { // guests' time is in user's already
+	for i, s := range f[1:min(len(f), 9)] { // user includes guests' time
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 0 {
 			return 0, 0, false

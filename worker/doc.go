@@ -1,5 +1,5 @@
-// Package worker is the process that owns disks and containers: it keeps blocks, runs attempts,
-// and serves map output. Its mind is worker/roster; this package carries out what it decides.
+// Package worker is the process that owns disks and containers: it keeps blocks, runs attempts, and serves map
+// output. worker/roster makes its decisions; this package carries them out.
 //
 //	w, err := worker.Start(cfg)
 //	w.Addr()

@@ -14,11 +14,12 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// gateCalls is how many connections a gate makes at once. Others wait.
+// gateCalls is how many connections a gate makes at a time. Others wait.
 const gateCalls = 32
 
-// A gate connects a program that has no network to the daemons of the cluster, and to nobody else: the program says an address, the worker
-// connects and passes the connection on. What the program says is not believed: an address that is no daemon's is refused.
+// A gate connects a program that has no network to the daemons of the cluster, and to nothing else. The program
+// sends an address, and the worker connects and passes the connection on. It refuses any address that is not a
+// daemon's.
 type gate struct {
 	calls  *net.UnixConn
 	theirs *os.File // the program's end
@@ -27,7 +28,7 @@ type gate struct {
 	wg     sync.WaitGroup
 }
 
-// openGate makes a gate to what reach allows. Close it.
+// openGate makes a gate to what reach allows. The caller must close it.
 func openGate(reach func(ctx context.Context, addr string) bool) (*gate, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -43,18 +44,18 @@ func openGate(reach func(ctx context.Context, addr string) bool) (*gate, error) 
 	return g, nil
 }
 
-// close ends the gate. Connections that it has passed on stay their owners'.
+// close ends the gate. Connections that it has passed on stay open.
 func (g *gate) close() {
 	if g == nil {
 		return
 	}
 	g.stop()
-	_ = g.calls.Close()  // it holds nothing
-	_ = g.theirs.Close() // as that
+	_ = g.calls.Close()  // no data is lost
+	_ = g.theirs.Close() // likewise
 	g.wg.Wait()
 }
 
-// serve answers calls until the gate is closed, or nobody has its other end any more.
+// serve answers calls until the gate is closed or nobody has its other end any more.
 func (g *gate) serve(ctx context.Context) {
 	room := make(chan struct{}, gateCalls)
 	addr, rights := make([]byte, attempt.MaxAddress), make([]byte, unix.CmsgSpace(4))
@@ -69,7 +70,7 @@ func (g *gate) serve(ctx context.Context) {
 		}
 		answer, err := attempt.UnixConn(fd)
 		if err != nil {
-			continue // as above
+			continue // likewise
 		}
 		to := string(addr[:n])
 		room <- struct{}{}
@@ -81,11 +82,11 @@ func (g *gate) serve(ctx context.Context) {
 	}
 }
 
-// answer connects, or says why not. A program that does not listen loses its answer.
+// answer connects, or says why not. A program that does not wait for the answer loses it.
 func (g *gate) answer(ctx context.Context, answer *net.UnixConn, addr string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	_ = answer.SetDeadline(time.Now().Add(5 * time.Second)) // it is a socket
+	_ = answer.SetDeadline(time.Now().Add(5 * time.Second)) // a socket has deadlines
 	if !g.reach(ctx, addr) {
 		_, _ = fmt.Fprintf(answer, "%.100q is no daemon of this cluster: programs reach those only (--task-network)", addr)
 		return
@@ -106,7 +107,7 @@ func (g *gate) answer(ctx context.Context, answer *net.UnixConn, addr string) {
 	})
 }
 
-// noNetwork gives this thread, and what it starts, a network of its own, in which there is nothing.
+// noNetwork gives this thread, and what it starts, an empty network of its own.
 func noNetwork() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("a network of its own for a program: %w", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// gossip joins the cluster's gossip as soon as the master tells where, and stays in it.
+// gossip joins the cluster's gossip as soon as the master says where, and stays in it.
 func (w *Worker) gossip(session string) {
 	var info wire.Gossip
 	err := rpc.Retry{First: w.cfg.Pause, For: 1 << 62, Stubborn: true}.Do(w.ctx, func() (err error) {
@@ -19,7 +19,7 @@ func (w *Worker) gossip(session string) {
 		return err
 	})
 	if err != nil || info.Addr == "" {
-		return // stopped meanwhile, or there is none
+		return // stopped, or there is no gossip
 	}
 	var keys [][]byte
 	if w.cfg.Key != nil {
@@ -54,7 +54,7 @@ func (w *Worker) askGossip() (wire.Gossip, error) {
 	return api.ClusterGossip.Call(ctx, w.client, w.cfg.Master, struct{}{})
 }
 
-// seeds is where the master gossips, asked again when it is missing: it may have restarted.
+// seeds is the master's address for gossip, asked for again when it is missing: it may have restarted.
 type seeds struct {
 	w    *Worker
 	mu   sync.Mutex // guards addr

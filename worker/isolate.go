@@ -13,46 +13,50 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// How attempts that run users' code are kept apart from the worker and from one another.
+// How attempts that run users' code are isolated from the worker and from each other.
 const (
-	// IsolationAuto is user where the worker has the rights for it; else landlock where the cluster has a key and the kernel can, none otherwise.
+	// IsolationAuto is user if the worker has the rights for it. Otherwise it is landlock if the cluster has a
+	// key and the kernel supports it, else none.
 	IsolationAuto = "auto"
 	// IsolationNone runs them as the worker's own user: they can do what the worker can.
 	IsolationNone = "none"
-	// IsolationLandlock runs them as the worker's own user, kept from its files, its memory and calls that no task needs.
+	// IsolationLandlock runs them as the worker's user, without its files, its memory, and calls that no task needs.
 	IsolationLandlock = "landlock"
-	// IsolationUser gives each a user of its own, limits, and one directory to write to.
+	// IsolationUser gives each a user of its own, limits, and one writable directory.
 	IsolationUser = "user"
 )
 
-// sayBare says, once, that programs can do what the worker can, and why.
+// sayBare logs, once, that programs can do what the worker can, and why.
 func sayBare(cfg *Config, why error) {
 	cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", why)
 }
 
-// What attempts that have a user of their own reach.
+// What attempts with a user of their own can reach.
 const (
-	// NetworkAuto is NetworkCluster where the cluster has a key, so that strangers may share it, and the worker can; NetworkAll elsewhere.
+	// NetworkAuto is NetworkCluster if the cluster has a key, so that strangers may share it, and the worker
+	// supports it; otherwise NetworkAll.
 	NetworkAuto = "auto"
-	// NetworkAll is what the worker reaches.
+	// NetworkAll is everything that the worker can reach.
 	NetworkAll = "all"
-	// NetworkCluster is master and workers of this cluster, for programs; commands of streaming jobs reach nobody.
+	// NetworkCluster is the master and workers of this cluster, for programs. Commands of streaming jobs reach
+	// nothing.
 	NetworkCluster = "cluster"
-	// NetworkNone is nobody: commands run as with NetworkCluster, and programs, which cannot do without the cluster, are refused.
+	// NetworkNone is nothing. Commands run as with NetworkCluster. Programs, which need the cluster, are
+	// refused.
 	NetworkNone = "none"
 )
 
-// limits are what the processes of an attempt may take together.
+// limits are what the processes of an attempt may use together.
 type limits struct {
 	memory     int64
-	processors float64 // 0: all
+	processors float64 // 0: no limit
 }
 
-// A UserRange is the user ids that attempts may have, one for each attempt at a time. The group
-// of each has the same number.
+// A UserRange is the user ids for attempts, one for each attempt at a time. The group of each has the same
+// number.
 type UserRange struct{ First, Last uint32 }
 
-// ParseUsers reads FIRST-LAST.
+// ParseUsers parses FIRST-LAST.
 func ParseUsers(s string) (UserRange, error) {
 	a, b, ok := strings.Cut(s, "-")
 	first, err1 := strconv.ParseUint(a, 10, 31)
@@ -66,7 +70,7 @@ func ParseUsers(s string) (UserRange, error) {
 // String, Set and Type make it a flag.
 func (r *UserRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
-// Set reads FIRST-LAST.
+// Set parses FIRST-LAST.
 func (r *UserRange) Set(s string) (err error) {
 	*r, err = ParseUsers(s)
 	return err
@@ -75,8 +79,9 @@ func (r *UserRange) Set(s string) (err error) {
 // Type names the kind of value in help texts.
 func (*UserRange) Type() string { return "range" }
 
-// take moves a file that the program has made out of the sandbox and makes it the worker's. Nothing may run
-// in the sandbox any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
+// take moves a file that the program has made out of the sandbox and makes the worker its owner. Nothing may
+// still run in the sandbox. take refuses anything but a plain file of the program's own, since a link could
+// lead anywhere.
 func (c *sandbox) take(name, to string) (string, error) {
 	name = filepath.Base(name)
 	from, to := filepath.Join(c.dir, name), filepath.Join(to, name)
@@ -95,7 +100,7 @@ func (c *sandbox) take(name, to string) (string, error) {
 	return to, os.Rename(from, to)
 }
 
-// link puts side files into the sandbox.
+// link makes side files available in the sandbox.
 func (c *sandbox) link(from string) error {
 	if from == "" {
 		return nil
@@ -109,7 +114,7 @@ func (c *sandbox) link(from string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(file, 0o755); err != nil { // the hash of a file says nothing of its rights
+		if err := os.Chmod(file, 0o755); err != nil { // the hash of a file does not cover its mode
 			return err
 		}
 		to := filepath.Join(c.dir, "side", e.Name())
@@ -122,13 +127,13 @@ func (c *sandbox) link(from string) error {
 	return nil
 }
 
-// environment is all that a program in the sandbox sees of the worker's.
+// environment returns what a program in the sandbox sees of the worker's.
 func (c *sandbox) environment() []string {
 	env := []string{"HOME=" + c.path(), "TMPDIR=" + c.path(), "PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")}
 	names := []string{"LANG", "LC_ALL", "TZ"}
 	if runtime.GOOS == "windows" {
 		env = append(env, "USERPROFILE="+c.path(), "TEMP="+c.path(), "TMP="+c.path())
-		names = append(names, "COMSPEC", "PATHEXT", "SYSTEMROOT", "WINDIR") // few programs start without
+		names = append(names, "COMSPEC", "PATHEXT", "SYSTEMROOT", "WINDIR") // few programs start without these
 	}
 	for _, name := range names {
 		if v, ok := os.LookupEnv(name); ok {

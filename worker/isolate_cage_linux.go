@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemDirs are what programs may read that have no user of their own: what a machine has for all its users.
+// systemDirs are what programs without a user of their own may read: what a machine offers to all its users.
 var systemDirs = []string{
 	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu", "/proc", "/sys", "/dev",
-	"/run/systemd/resolve", // to which /etc/resolv.conf may lead
+	"/run/systemd/resolve", // where /etc/resolv.conf may lead
 }
 
-// ableCage reports why a worker without rights cannot keep programs from files.
+// ableCage returns why a worker without rights cannot keep programs from files, or nil.
 func ableCage() error {
 	if landlockVersion() < 1 {
 		return errors.New("this kernel has no Landlock (5.13 or later, unless it is switched off)")
@@ -26,7 +26,7 @@ func ableCage() error {
 	return nil
 }
 
-// openCage settles what programs in a cage may read: not what is the worker's own, wherever it lies.
+// openCage determines what programs in a cage may read: nothing that is the worker's own, wherever it is.
 func (j *jail) openCage() error {
 	hidden := append([]string{j.cfg.Dir}, j.cfg.Data...)
 	if j.cfg.Key != nil {
@@ -42,11 +42,12 @@ func (j *jail) openCage() error {
 			return err
 		}
 		real = append(real, abs)
-		if to, err := filepath.EvalSymlinks(abs); err == nil { // what is not there yet has no other name
+		if to, err := filepath.EvalSymlinks(abs); err == nil { // what does not exist yet has no other name
 			real = append(real, to)
 		}
 	}
-	// Who may read below a link may read below where it leads, so names that are links would bring back what is hidden: /lib leads to /usr/lib.
+	// The right to read below a link includes what it leads to. So a name that is a link, such as /lib to
+	// /usr/lib, would reveal what is hidden.
 	var system []string
 	for _, d := range systemDirs {
 		if to, err := filepath.EvalSymlinks(d); err == nil { // not every machine has all
@@ -54,7 +55,7 @@ func (j *jail) openCage() error {
 		}
 	}
 	j.readable = readable(system, real, func(dir string) (names []string) {
-		list, _ := os.ReadDir(dir) // what cannot be listed nobody may read
+		list, _ := os.ReadDir(dir) // nobody may read what cannot be listed
 		for _, e := range list {
 			if e.Type() != os.ModeSymlink {
 				names = append(names, e.Name())
@@ -66,7 +67,7 @@ func (j *jail) openCage() error {
 	return nil
 }
 
-// readable lists paths that may be read with all that is below them, so that nothing hidden is: of a directory with something hidden in it,
+// readable lists paths below which everything may be read. It replaces a directory with something hidden in it by
 // its other entries.
 func readable(dirs, hidden []string, list func(dir string) []string) (out []string) {
 	for _, d := range dirs {
@@ -85,9 +86,9 @@ func readable(dirs, hidden []string, list func(dir string) []string) (out []stri
 	return out
 }
 
-// caged starts a command, as the worker's own user, from a thread that has given up, for good, the means to gain rights, to read what is not
-// the system's or its own, to write outside its directory, to look into processes or, where the kernel can, send signals to
-// them, and to make calls that no task needs.
+// caged starts a command as the worker's own user, from a thread that has given up for good the ability to gain
+// rights, to read what is neither the system's nor its own, to write outside its directory, to look into processes
+// or, if the kernel can prevent it, send signals to them, and to make calls that no task needs.
 func caged(cmd *exec.Cmd, c *sandbox, exes ...*os.File) error {
 	return behind(func() error {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -103,7 +104,8 @@ func caged(cmd *exec.Cmd, c *sandbox, exes ...*os.File) error {
 	})
 }
 
-// landReadable allows a ruleset the reading of executables, of files, and of all below directories. What is not there, or not to be reached, is passed over.
+// landReadable allows a ruleset to read executables, files, and all below directories. It skips what does not
+// exist or cannot be reached.
 func landReadable(ruleset int, exes []*os.File, paths []string) error {
 	for _, exe := range exes {
 		if err := landRule(ruleset, exe, unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deniedCalls are system calls that no task needs. Most want rights that programs do not have, except in a user name space
-// of their own; the filter keeps programs from the kernel's code behind them, whatever rights they find.
+// deniedCalls are system calls that no task needs. Most need rights that programs have only in a user namespace
+// of their own. The filter keeps programs from the kernel code behind these calls, whatever rights they obtain.
 var deniedCalls = []uint32{
 	// Other views of files, processes and networks.
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_UNSHARE, unix.SYS_SETNS,
@@ -20,7 +20,7 @@ var deniedCalls = []uint32{
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_SYSLOG,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // it makes calls that no filter sees
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // makes calls that no filter sees
 	// The machine.
 	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
@@ -28,33 +28,34 @@ var deniedCalls = []uint32{
 	unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD,
 }
 
-// newSpaces are the name spaces that a program may not make by clone. The worker itself makes that of process ids, behind the filter; a
-// program has not the right to.
+// newSpaces are the namespaces that a program may not create with clone. The worker itself creates that of
+// process ids behind the filter; a program lacks the right to.
 const newSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// deniedArguments are calls that are denied by what they ask for: by the low half of an argument, which is all of it that the
-// kernel looks at in these.
+// deniedArguments are calls that are denied because of an argument. The filter compares its low half, which is
+// all that the kernel looks at in these calls.
 var deniedArguments = []struct {
 	call, argument uint32
 	test           bpf.JumpTest
 	value          uint32
 }{
 	{unix.SYS_CLONE, 0, bpf.JumpBitsSet, newSpaces},
-	{unix.SYS_PTRACE, 0, bpf.JumpEqual, unix.PTRACE_ATTACH}, // what a program has started asks for it by itself
+	{unix.SYS_PTRACE, 0, bpf.JumpEqual, unix.PTRACE_ATTACH}, // a program's own child asks for that by itself
 	{unix.SYS_PTRACE, 0, bpf.JumpEqual, unix.PTRACE_SEIZE},
-	{unix.SYS_SOCKET, 0, bpf.JumpEqual, unix.AF_VSOCK}, // leads out of a virtual machine, from any name space
+	{unix.SYS_SOCKET, 0, bpf.JumpEqual, unix.AF_VSOCK}, // leads out of a virtual machine from any namespace
 	{unix.SYS_SOCKET, 0, bpf.JumpEqual, unix.AF_ALG},
 	{unix.SYS_SOCKET, 2, bpf.JumpEqual, unix.NETLINK_NETFILTER}, // no other family that programs may use has a protocol of this number
 }
 
-// Where the kernel shows a filter what is called, and the bit of calls of the x32 variant of amd64.
+// Where the kernel shows a filter the call, and the bit of calls of amd64's x32 variant.
 const (
 	callAt, archAt, argumentsAt = 0, 4, 16
 	x32                         = 0x40000000
 )
 
-// callFilter is a filter of system calls on a kind of machine. It ends programs made for another kind, whose calls have other
-// numbers. The arguments of clone3 are in memory, where no filter looks: programs hear that there is none, as from older kernels, and use clone.
+// callFilter returns a filter of system calls for an architecture. It ends programs of another one, whose calls have
+// other numbers. The arguments of clone3 are in memory, where no filter looks, so programs are told that it does not
+// exist, as in older kernels, and use clone.
 func callFilter(arch uint32, clone3 bool) []bpf.Instruction {
 	const denied = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	const absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
@@ -84,14 +85,14 @@ func callFilter(arch uint32, clone3 bool) []bpf.Instruction {
 	return append(out, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// filterCalls puts a filter before the system calls of this thread and of what it starts, for good. A kernel without filters leaves
-// the calls to the user's lack of rights.
+// filterCalls filters the system calls of this thread and of what it starts, permanently. Without filters, only the
+// user's lack of rights helps.
 func filterCalls(clone3 bool) error {
 	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	kill := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&kill)))
 	if arch == 0 || errno != 0 {
-		return nil //nolint:nilerr // not there, or not allowed in this container
+		return nil //nolint:nilerr // not supported, or not allowed in this container
 	}
 	raw, err := bpf.Assemble(callFilter(arch, clone3))
 	if err != nil {

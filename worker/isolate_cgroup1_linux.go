@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A hierarchy is where the kernel shows the groups of one controller of version 1.
+// A hierarchy is where the kernel mounts the groups of one controller of version 1.
 type hierarchy struct {
 	mount string
-	own   string // group of this process below it; empty: none but the first
+	own   string // group of this process below it; empty: the root
 }
 
-// hierarchies finds those of controllers in texts of the form of /proc/self/mountinfo and /proc/self/cgroup.
+// hierarchies finds the hierarchies of controllers in texts of the form of /proc/self/mountinfo and
+// /proc/self/cgroup.
 func hierarchies(mounts, groups string, controllers ...string) map[string]hierarchy {
 	own := map[string]string{}
 	for line := range strings.Lines(groups) {
@@ -44,8 +45,8 @@ func hierarchies(mounts, groups string, controllers ...string) map[string]hierar
 	return out
 }
 
-// below is a group as it is called below the one that is mounted. One that is not below it cannot be seen: what is seen is ours then, as in a
-// container.
+// below returns a group's path below the mounted group. A group outside it cannot be seen. The mounted group is
+// then the worker's own, as in a container.
 func below(group, mounted string) string {
 	if mounted == "/" {
 		return strings.Trim(group, "/")
@@ -57,18 +58,19 @@ func below(group, mounted string) string {
 	return strings.Trim(rest, "/")
 }
 
-// oldCgroups is the worker's own part of hierarchies of version 1: below it, one group for each attempt.
+// oldCgroups is the worker's part of the hierarchies of version 1, with one group for each attempt.
 type oldCgroups struct {
 	dirs map[string]string // by controller
 }
 
-// openOldCgroups makes the worker's groups: below the group with the given name, or where the process is in the first of a hierarchy. Other groups
-// belong to somebody, as systemd, who does not expect more in them.
+// openOldCgroups makes the worker's groups: below the named group, or, without a name, in each hierarchy in
+// whose root the process is. Other groups belong to others, such as systemd, that expect no more groups in
+// them.
 func openOldCgroups(all map[string]hierarchy, group string, pid int) (*oldCgroups, error) {
 	g := &oldCgroups{dirs: map[string]string{}}
 	var errs []error
 	for c, h := range all {
-		base := filepath.Join(h.mount, filepath.Join("/", group)) // it stays below
+		base := filepath.Join(h.mount, filepath.Join("/", group)) // stays below the mount
 		if group == "" && h.own != "" {
 			errs = append(errs, fmt.Errorf("%s: the worker is in the group /%s, which is not its own: give --task-cgroup", c, h.own))
 			continue
@@ -83,7 +85,7 @@ func openOldCgroups(all map[string]hierarchy, group string, pid int) (*oldCgroup
 	return g, errors.Join(errs...)
 }
 
-// ownDir makes the group of a worker below another one.
+// ownDir makes the group of a worker below another group.
 func ownDir(base string, pid int) (string, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return "", err
@@ -99,7 +101,7 @@ func ownDir(base string, pid int) (string, error) {
 func (g *oldCgroups) remove() {
 	for _, dir := range g.dirs {
 		for _, d := range append(subdirs(dir), dir) {
-			_ = os.Remove(d) // fails if something is left in it: then it stays
+			_ = os.Remove(d) // fails, and leaves it, if something is left in it
 		}
 	}
 }
@@ -134,7 +136,7 @@ func (c *oldCgroup) limit(controller string, l limits, processes int) error {
 	switch controller {
 	case "memory":
 		err := c.set(controller, "memory.limit_in_bytes", l.memory)
-		_ = c.set(controller, "memory.memsw.limit_in_bytes", l.memory) // the kernel may not count what is swapped
+		_ = c.set(controller, "memory.memsw.limit_in_bytes", l.memory) // the kernel may not count swapped memory
 		return err
 	case "pids":
 		return c.set(controller, "pids.max", int64(processes))
@@ -142,15 +144,16 @@ func (c *oldCgroup) limit(controller string, l limits, processes int) error {
 	return errors.Join(c.set(controller, "cpu.cfs_period_us", cpuPeriod), c.set(controller, "cpu.cfs_quota_us", int64(l.processors*cpuPeriod)))
 }
 
-// cpuPeriod is in what time, in microseconds, a quota may be used up: the kernel's own default.
+// cpuPeriod is the period, in microseconds, to which a quota applies: the kernel's default.
 const cpuPeriod = 100_000
 
 func (c *oldCgroup) set(controller, file string, n int64) error {
 	return os.WriteFile(filepath.Join(c.dirs[controller], file), strconv.AppendInt(nil, n, 10), 0)
 }
 
-// within runs fn in a thread that is in the group, and what fn starts stays there. The caller has locked the thread, which is in the
-// worker's own group afterwards. Files are opened before fn, which may give up the right to.
+// within runs fn in a thread that is in the group; what fn starts stays in it. The caller has locked the
+// thread, which afterwards is in the worker's own group. within opens the files before fn, which may give up
+// the right to.
 func (c *oldCgroup) within(fn func() error) error {
 	if c == nil {
 		return fn()
@@ -174,7 +177,7 @@ func (c *oldCgroup) within(fn func() error) error {
 		return err
 	}
 	err := fn()
-	_ = moveTo(out) // it ends soon, and leaves the group then at the latest
+	_ = moveTo(out) // the thread ends soon, and then leaves the group anyway
 	return err
 }
 
@@ -188,7 +191,7 @@ func moveTo(tasks []*os.File) error {
 	return nil
 }
 
-// kill ends who is in the group, also those that they start meanwhile: unlike version 2, version 1 cannot end all at once.
+// kill ends all processes in the group, and those that they start meanwhile: version 1 cannot end all at once.
 func (c *oldCgroup) kill() {
 	told := map[int]bool{}
 	for found := true; found; {
@@ -202,7 +205,8 @@ func (c *oldCgroup) kill() {
 	}
 }
 
-// processes are those in the group, without the worker: a thread of it is there while it starts the program.
+// processes lists the processes in the group except the worker, of which a thread is there while it starts the
+// program.
 func (c *oldCgroup) processes() (out []int) {
 	for _, dir := range c.dirs {
 		b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // it may be gone
@@ -216,13 +220,13 @@ func (c *oldCgroup) processes() (out []int) {
 	return slices.Compact(out)
 }
 
-// overran reports whether the kernel has killed for want of memory.
+// overran reports whether the kernel has killed a process for lack of memory.
 func (c *oldCgroup) overran() bool {
 	return killedIn(filepath.Join(c.dirs["memory"], "memory.oom_control"))
 }
 
 func (c *oldCgroup) close() {
 	for _, dir := range c.dirs {
-		_ = os.Remove(dir) // what is left in it when the worker ends is tried again then
+		_ = os.Remove(dir) // the worker tries again when it ends
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is where the kernel's groups are mounted; unified is the place on machines that
-// still have version 1 beside it.
+// cgroupRoot is where cgroups are mounted. unified is that place on machines that still have version 1
+// beside version 2.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// cgroups is the worker's own subtree of version 2 groups: one below it for each attempt.
+// cgroups is the worker's own subtree of version 2 groups, with one group for each attempt.
 type cgroups struct {
 	dir                  string
-	memory, process, cpu bool // controllers that are there
+	memory, process, cpu bool // available controllers
 }
 
-// openCgroups makes the subtree below the group that this process is in. Without controllers a
-// group can still be killed as a whole.
+// openCgroups makes the subtree below the group that this process is in. Even without controllers a group can
+// be killed as a whole.
 func openCgroups(root string, pid int, controllers []string) (*cgroups, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err != nil {
 		root = filepath.Join(root, "unified")
@@ -52,9 +52,9 @@ func openCgroups(root string, pid int, controllers []string) (*cgroups, error) {
 	return g, nil
 }
 
-// sweep removes the groups of workers that were killed. The kernel keeps those in which something runs.
+// sweep removes the groups of workers that were killed. The kernel keeps groups in which something runs.
 func sweep(base string) {
-	old, _ := filepath.Glob(filepath.Join(base, "millrace-*")) // the pattern is good
+	old, _ := filepath.Glob(filepath.Join(base, "millrace-*")) // the pattern is valid
 	for _, dir := range old {
 		pid := strings.TrimPrefix(filepath.Base(dir), "millrace-")
 		if _, err := os.Stat(filepath.Join("/proc", pid)); err == nil {
@@ -76,15 +76,15 @@ func subdirs(dir string) (out []string) {
 	return out
 }
 
-// delegate switches a controller on for the groups of attempts.
+// delegate enables a controller for the groups of attempts.
 func delegate(base, dir, controller string) bool {
 	on := []byte("+" + controller)
-	// Where others than us are in the group above, the kernel refuses unless it is on already.
+	// If others are in the group above, the kernel refuses, unless the controller is already enabled.
 	_ = os.WriteFile(filepath.Join(base, "cgroup.subtree_control"), on, 0)
 	return os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), on, 0) == nil
 }
 
-// ownGroup is the version 2 group of this process.
+// ownGroup returns the version 2 group of this process.
 func ownGroup() (string, error) {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -98,7 +98,7 @@ func ownGroup() (string, error) {
 	return "", errors.New("no cgroups of version 2")
 }
 
-func (g *cgroups) remove() { _ = os.Remove(g.dir) } // fails if something is left in it: then it stays
+func (g *cgroups) remove() { _ = os.Remove(g.dir) } // fails, and leaves it, if something is left in it
 
 // A cgroup holds one attempt.
 type cgroup struct {
@@ -140,12 +140,12 @@ func (c *cgroup) write(file, text string) error {
 	return os.WriteFile(filepath.Join(c.dir, file), []byte(text), 0)
 }
 
-func (c *cgroup) kill() { _ = c.set("cgroup.kill", 1) } // nobody may be in it
+func (c *cgroup) kill() { _ = c.set("cgroup.kill", 1) } // the group may be empty
 
-// overran reports whether the kernel has killed for want of memory.
+// overran reports whether the kernel has killed a process for lack of memory.
 func (c *cgroup) overran() bool { return killedIn(filepath.Join(c.dir, "memory.events")) }
 
-// killedIn reads from a table of the kernel's whether it has killed.
+// killedIn reports whether a table of the kernel counts any kill.
 func killedIn(table string) bool {
 	b, err := os.ReadFile(table)
 	if err != nil {
@@ -161,7 +161,7 @@ func killedIn(table string) bool {
 
 func (c *cgroup) close() {
 	if c.fd != nil {
-		_ = c.fd.Close() // it was only looked at
+		_ = c.fd.Close() // it was not written to
 	}
 	_ = os.Remove(c.dir) // at once, or never: an empty group costs nothing
 }

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitsOfIPC bound what a program keeps in its own namespace: the kernel holds it outside of any process,
-// where nobody counts it. Together they allow some 20 MiB.
+// limitsOfIPC bound what a program keeps in its own namespace. The kernel holds it outside any process, where
+// nothing counts it. Together they allow some 20 MiB.
 var limitsOfIPC = map[string]string{
 	"shmall": "4096",           // pages of shared memory
 	"msgmni": "16",             // queues of messages, each of 16 KiB
 	"sem":    "250 4096 32 16", // of a set, of all sets, in a call, sets
 }
 
-// ownIPC gives this thread, and what it starts, System V objects and POSIX message queues of its own,
-// which end with the last process. Where the kernel refuses, removeIPC clears up.
+// ownIPC gives this thread, and what it starts, System V objects and POSIX message queues of its own, which end
+// with the last process. If the kernel refuses, removeIPC cleans up later.
 func ownIPC() {
 	if unix.Unshare(unix.CLONE_NEWIPC) != nil {
 		return
@@ -33,8 +33,8 @@ func ownIPC() {
 	}
 }
 
-// removeIPC removes what a user without processes has left outside of files: shared memory, semaphores,
-// queues of messages.
+// removeIPC removes what a user without processes has left outside of files: shared memory, semaphores, message
+// queues.
 func removeIPC(uid uint32) error {
 	var errs []error
 	for _, k := range []struct {
@@ -61,7 +61,7 @@ func removeIPC(uid uint32) error {
 	return errors.Join(errs...)
 }
 
-// unlessNone is an error of looking at something that the kernel may not have, or not show.
+// unlessNone returns err, unless the kernel does not have the object or does not show it.
 func unlessNone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -69,7 +69,7 @@ func unlessNone(err error) error {
 	return err
 }
 
-// idsOf reads a table of /proc/sysvipc, whose first line names its columns, and lists what a user owns or made.
+// idsOf lists what a user owns or made, from a table of /proc/sysvipc, whose first line names its columns.
 func idsOf(table string, uid uint32) (ids []int) {
 	lines := strings.Split(table, "\n")
 	header := strings.Fields(lines[0])

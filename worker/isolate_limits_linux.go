@@ -14,24 +14,25 @@ import (
 // openFiles is how many files a program may have open.
 const openFiles = 16 << 10
 
-// beginsWithin is how long a program has to begin: another program of its user could stop it before.
+// beginsWithin is how long a program may take to begin. Another program of its user could stop it before.
 const beginsWithin = time.Minute
 
-// bounds are the limits of the program that no cgroup keeps.
+// bounds returns the limits of the program that no cgroup enforces.
 func (c *sandbox) bounds() []limited.Limit {
 	out := []limited.Limit{{Resource: unix.RLIMIT_CORE}, {Resource: unix.RLIMIT_NOFILE, Most: openFiles}}
 	if c.disk > 0 {
 		out = append(out, limited.Limit{Resource: unix.RLIMIT_FSIZE, Most: uint64(c.disk)})
 	}
-	if c.uid != 0 { // of a user who is the worker's it would bind the worker
+	if c.uid != 0 { // for the worker's own user it would also limit the worker
 		out = append(out, limited.Limit{Resource: unix.RLIMIT_NPROC, Most: uint64(c.j.cfg.TaskProcesses)})
 	}
 	return out
 }
 
-// bounded starts the command by run, as the program at path with lower limits, and returns when the program has begun, or why it has not.
-// Where the worker may trace, it sets the limits from outside. Elsewhere the command starts as another executable, which lowers its own
-// limits and then becomes the program; that takes 3 ms of processor time.
+// bounded uses run to start the command, as the program at path with lower limits. It returns when the program
+// has begun, or why it has not. If the worker may trace, it sets the limits from outside. Otherwise the command
+// starts as this executable, which lowers its own limits and then becomes the program; that takes 3 ms of
+// processor time.
 func (c *sandbox) bounded(cmd *exec.Cmd, path string, run func(self ...*os.File) error) error {
 	if c.j.traces {
 		cmd.Path, cmd.SysProcAttr.Ptrace = path, true
@@ -47,25 +48,26 @@ func (c *sandbox) bounded(cmd *exec.Cmd, path string, run func(self ...*os.File)
 		return err
 	}
 	defer report.Close()
-	n := 3 + len(cmd.ExtraFiles) // after the three that every program has
+	n := 3 + len(cmd.ExtraFiles) // after stdin, stdout and stderr
 	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs, self)
 	cmd.Args = limited.Args(n, n+1, c.bounds(), path, cmd.Args)
 	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", n+1)
 	err = run(self)
-	_ = theirs.Close() // the program's own tells the end
+	_ = theirs.Close() // so that only the program holds the write end
 	if err != nil {
 		return err
 	}
 	_ = report.SetReadDeadline(time.Now().Add(beginsWithin)) // a pipe has deadlines
 	if err := limited.Read(report); err != nil {
-		_ = cmd.Process.Kill() // it has ended, or somebody keeps it from beginning
+		_ = cmd.Process.Kill() // it has ended, or something keeps it from beginning
 		_ = cmd.Wait()         // the reason is known
 		return err
 	}
 	return nil
 }
 
-// ableSelf reports why programs with users of their own cannot be started: they begin as this executable.
+// ableSelf returns why programs with users of their own cannot be started, or nil: they begin as this
+// executable.
 func ableSelf() error {
 	self, err := openSelf()
 	if err != nil {

@@ -19,24 +19,24 @@ type jail struct {
 	cfg    *Config
 	mode   string // none, landlock or user
 	leases string // directory of locks on user ids
-	place  string // where programs see directories that they could not reach; empty: nowhere
+	place  string // where programs see a directory that they could not reach otherwise; empty: nowhere
 	groups *cgroups
 	old    *oldCgroups
 
 	readable []string // by programs in a cage
 
-	traces bool                                        // a program can be stopped before it begins
+	traces bool                                        // the worker can stop a program before it begins
 	noPIDs atomic.Bool                                 // the kernel refuses namespaces of process ids
-	reach  func(ctx context.Context, addr string) bool // whether a daemon of the cluster is there
+	reach  func(ctx context.Context, addr string) bool // whether addr belongs to a daemon of the cluster
 
 	mu   sync.Mutex // guards next
 	next uint32     // user id to try first
 }
 
-// needed are the capabilities without which nobody can be put into a sandbox.
+// needed are the capabilities without which no sandbox can be made.
 var needed = []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL}
 
-// newJail settles what auto means here, and says so.
+// newJail decides what auto means here and logs it.
 func newJail(cfg *Config) (*jail, error) {
 	j := &jail{cfg: cfg, mode: IsolationNone, next: cfg.TaskUsers.First}
 	if err := keepDescriptors(); err != nil {
@@ -70,8 +70,9 @@ func newJail(cfg *Config) (*jail, error) {
 	return j, nil
 }
 
-// withoutUsers settles how programs run that cannot have users of their own: on a cluster with a key, whose users may be strangers, in a cage where
-// there is one. Without a key the cluster is one person's, who may want programs to read and write files of the machine.
+// withoutUsers decides how programs run that cannot have users of their own. With a key the cluster may have
+// strangers, and programs run in a cage if possible. Without a key the cluster belongs to one person, who may want
+// programs to use files of the machine.
 func (j *jail) withoutUsers(why error) error {
 	err := ableCage()
 	if j.cfg.Isolation == IsolationLandlock && err != nil {
@@ -85,10 +86,11 @@ func (j *jail) withoutUsers(why error) error {
 	return nil
 }
 
-// openGroups finds what the kernel has to limit programs by: a controller is in one version of cgroups, and the two may stand side by side.
+// openGroups finds how the kernel can limit programs. Each controller is in one version of cgroups, and both
+// versions may exist side by side.
 func (j *jail) openGroups() {
 	controllers := []string{"memory", "pids"}
-	if j.cfg.Speed > 0 { // of a real machine programs may have all processors that nobody else wants
+	if j.cfg.Speed > 0 { // on a real machine programs may use all idle processors
 		controllers = append(controllers, "cpu")
 	}
 	var err1, err2 error
@@ -105,7 +107,7 @@ func (j *jail) openGroups() {
 	j.cfg.Log.Info("no cgroups for the memory of programs of users: it is watched instead", "version 1", err1, "version 2", err2)
 }
 
-// keepDescriptors keeps programs from getting what this process has inherited: files that whoever started it had open.
+// keepDescriptors keeps programs from inheriting files that this process has inherited.
 func keepDescriptors() error {
 	if unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
@@ -127,7 +129,7 @@ func keepListed() error {
 	return nil
 }
 
-// able reports why attempts cannot have users of their own.
+// able returns why attempts cannot have users of their own, or nil.
 func able(users UserRange) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the worker does not run as root")
@@ -152,7 +154,7 @@ func able(users UserRange) error {
 	return nil
 }
 
-// settleNetwork decides what auto means here, and says where it is less than strangers should have.
+// settleNetwork decides what auto means here, and logs it if that is less protection than strangers require.
 func settleNetwork(cfg *Config) error {
 	if cfg.TaskNetwork != NetworkAuto {
 		return ableNetwork(cfg)
@@ -169,7 +171,7 @@ func settleNetwork(cfg *Config) error {
 	return nil
 }
 
-// ableNetwork reports why attempts cannot have another network than the worker, if they should.
+// ableNetwork returns why attempts cannot have another network than the worker, if they should, or nil.
 func ableNetwork(cfg *Config) error {
 	if cfg.TaskNetwork == NetworkAll {
 		return nil
@@ -199,12 +201,13 @@ func mapped(table string, users UserRange) bool {
 	return false
 }
 
-// standBack makes programs that the kernel weighs as a group, and not each by itself, stand back as their niceness would.
+// standBack lowers the priority of programs that the kernel weighs as a group, as their niceness would if it
+// weighed each by itself.
 func (j *jail) standBack() {
-	const nice, usual = 110, 1024 // weight of a process with taskNice, and of one that is not nice at all
+	const nice, usual = 110, 1024 // weight of a process with taskNice, and with niceness 0
 	weight := int64(min(usual, nice*j.cfg.Capacity.Places()))
 	if j.old != nil && j.old.dirs["cpu"] != "" {
-		_ = (&cgroup{dir: j.old.dirs["cpu"]}).set("cpu.shares", weight) // it is as it was
+		_ = (&cgroup{dir: j.old.dirs["cpu"]}).set("cpu.shares", weight) // else it stays as it was
 	}
 	if j.groups != nil && j.groups.cpu {
 		_ = (&cgroup{dir: j.groups.dir}).set("cpu.weight", max(1, weight*100/usual)) // likewise
@@ -220,12 +223,12 @@ func (j *jail) close() {
 	}
 }
 
-// Harden closes this process to users' programs: nobody but root may look into it, and what it starts
-// under another user cannot multiply without end, nor leave core files. It changes the whole process,
-// so it is for the main function of a worker.
+// Harden protects this process from users' programs. Only root may look into it, and what it starts under
+// another user cannot fork without bound or leave core files. It changes the whole process, so only the main
+// function of a worker should call it.
 func Harden(cfg *Config) error {
 	if cfg.Isolation == IsolationNone || able(cfg.TaskUsers) != nil {
-		return nil //nolint:nilerr // the worker starts no other users' programs
+		return nil //nolint:nilerr // the worker starts no programs of other users
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the process undumpable: %w", err)
@@ -238,7 +241,7 @@ func Harden(cfg *Config) error {
 		return err
 	}
 	if f := strings.Fields(string(m)); len(f) != 3 || f[0] != "0" || f[1] != "0" {
-		return nil // this root is not the machine's: the limit would bind the worker too
+		return nil // this root is not the machine's: the limit would apply to the worker too
 	}
 	n := uint64(cfg.TaskProcesses)
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
@@ -247,5 +250,5 @@ func Harden(cfg *Config) error {
 	return nil
 }
 
-// openSelf opens the executable of this process, also if another has its name by now.
+// openSelf opens the executable of this process, even if another file now has its name.
 func openSelf() (*os.File, error) { return os.Open("/proc/self/exe") }

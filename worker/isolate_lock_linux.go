@@ -12,32 +12,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// taskNice is how far programs of users stand back behind daemons that want the processor: reports and blocks are not late because
-// tasks are many.
+// taskNice is the niceness of users' programs. It keeps many tasks from delaying the reports and blocks of the
+// daemons.
 const taskNice = 10
 
-// behind runs fn in a thread that stands back behind others. What fn starts inherits that; the thread is thrown away.
+// behind runs fn in a thread with niceness taskNice, which ends afterwards. What fn starts inherits the
+// niceness.
 func behind(fn func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if unix.Gettid() == os.Getpid() {
-			// The first thread never ends, and what it gives up counts as the process's for others: a program in its cage could look
-			// into the worker. While this goroutine holds it, another gets another.
+			// The first thread never ends, and others take what it gives up for the process's: a program in its
+			// cage could look into the worker. While this goroutine holds that thread, another goroutine gets
+			// another.
 			err := behind(fn)
 			runtime.UnlockOSThread()
 			done <- err
 			return
 		}
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, taskNice) // who stands further back already stays there
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, taskNice) // a higher niceness stays
 		done <- fn()
 	}()
 	return <-done
 }
 
-// confined starts a command from a thread that has given up, for good, the means to gain rights, to write
-// outside one directory, to talk by System V and POSIX objects to anybody and to make calls that no task needs; over a network, too, if
-// that is to be.
+// confined starts a command from a thread that has given up for good the ability to gain rights, to write outside
+// one directory, to share System V and POSIX objects, to make calls that no task needs and, if configured, to use a
+// network.
 func confined(cmd *exec.Cmd, c *sandbox) error {
 	return behind(func() error { return c.old.within(func() error { return startConfined(cmd, c) }) })
 }
@@ -66,10 +68,11 @@ func startConfined(cmd *exec.Cmd, c *sandbox) error {
 	return c.begin(cmd)
 }
 
-// sandboxPlace is where a program finds its directory when it may not pass the directories above it.
+// sandboxPlace is where a program finds its directory if it may not pass the directories above it.
 const sandboxPlace = "/run/millrace/sandbox"
 
-// placeForSandboxes makes sandboxPlace, or returns none where the worker may not change what a program sees of the file system.
+// placeForSandboxes makes sandboxPlace, or returns "" if the worker may not change what a program sees of the
+// file system.
 func placeForSandboxes() string {
 	if err := os.MkdirAll(sandboxPlace, 0o711); err != nil || os.Chmod(filepath.Dir(sandboxPlace), 0o711) != nil || !reachable(sandboxPlace) {
 		return ""
@@ -80,7 +83,8 @@ func placeForSandboxes() string {
 	return sandboxPlace
 }
 
-// showAt gives this thread, and what it starts, a file system in which a directory has a second name. Nobody else sees that.
+// showAt gives this thread, and what it starts, a view of the file system in which a directory has a second
+// name. Nobody else sees it.
 func showAt(dir, place string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("an own view of files: %w", err)
@@ -103,7 +107,7 @@ const (
 	landScopes = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 )
 
-// landlockVersion is that of the kernel's interface; 0 where it is not there, or not allowed in this container.
+// landlockVersion is that of the kernel's interface, or 0 if it is missing or not allowed in this container.
 func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -112,8 +116,9 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// landlock lets this thread write below one directory only, and send no signals to those that are not
-// its own; with a list of what is readable, read only that, its directory and its executables. A kernel without it leaves that to the user's lack of rights.
+// landlock lets this thread write only below one directory, and signal only its own processes. With a list of
+// readable paths it may read only those, its directory and its executables. Without landlock, only the user's lack
+// of rights helps.
 func landlock(dir *os.File, exes []*os.File, readable []string) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -154,11 +159,11 @@ func landlock(dir *os.File, exes []*os.File, readable []string) error {
 	return nil
 }
 
-// landNull allows a ruleset to write to nowhere.
+// landNull allows a ruleset to write to /dev/null.
 func landNull(ruleset int) error {
 	null, err := os.OpenFile(os.DevNull, unix.O_PATH, 0)
 	if err != nil {
-		return nil //nolint:nilerr // a bare container has none
+		return nil //nolint:nilerr // a bare container does not have it
 	}
 	return errors.Join(landRule(ruleset, null, unix.LANDLOCK_ACCESS_FS_WRITE_FILE), null.Close())
 }

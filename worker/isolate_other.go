@@ -16,13 +16,13 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A jail makes sandboxes. On this system they are directories: only Linux has the means for more.
+// A jail makes sandboxes, which are only directories here: only Linux has the means for more.
 type jail struct {
 	mode  string
-	reach func(ctx context.Context, addr string) bool // nobody asks
+	reach func(ctx context.Context, addr string) bool // unused
 }
 
-// newJail refuses what is not there, and says once what that means.
+// newJail refuses what is not supported here, and logs once what that means.
 func newJail(cfg *Config) (*jail, error) {
 	if cfg.Isolation == IsolationUser || cfg.Isolation == IsolationLandlock {
 		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", cfg.Isolation, IsolationAuto, IsolationNone)
@@ -39,7 +39,7 @@ func newJail(cfg *Config) (*jail, error) {
 
 func (*jail) close() {}
 
-// Harden has nothing to close where programs are not kept apart.
+// Harden does nothing where programs are not isolated.
 func Harden(*Config) error { return nil }
 
 // openSelf opens the executable of this process.
@@ -51,7 +51,7 @@ func openSelf() (*os.File, error) {
 	return os.Open(path)
 }
 
-// A sandbox is what one attempt of users' code runs in: a directory and a group of processes.
+// A sandbox is where one attempt of users' code runs: a directory and a group of processes.
 type sandbox struct {
 	dir   string
 	group *procs.Group
@@ -60,10 +60,10 @@ type sandbox struct {
 	disk  int64  // 0: not watched
 }
 
-// openGate makes none: programs have the worker's network.
+// openGate makes no gate: programs use the worker's network.
 func (*sandbox) openGate() (int, error) { return 0, nil }
 
-// enter makes a sandbox below a directory of the worker's. Leave it in any case.
+// enter makes a sandbox below a directory of the worker's. Call leave in any case.
 func (*jail) enter(parent, name string, _ limits) (*sandbox, error) {
 	c := &sandbox{dir: filepath.Join(parent, name)}
 	err := os.RemoveAll(c.dir)
@@ -76,7 +76,7 @@ func (*jail) enter(parent, name string, _ limits) (*sandbox, error) {
 	return c, nil
 }
 
-// path is how the program itself calls its directory.
+// path returns the program's own name for its directory.
 func (c *sandbox) path() string { return c.dir }
 
 // lend gives the program the emulated links, which it may open itself.
@@ -95,7 +95,7 @@ func (c *sandbox) start(cmd *exec.Cmd, _, words *os.File) (err error) {
 	return nil
 }
 
-// kill ends the program and what it has started.
+// kill ends the program and everything it has started.
 func (c *sandbox) kill() {
 	if c.group != nil {
 		c.group.Kill()
@@ -105,19 +105,19 @@ func (c *sandbox) kill() {
 // owns is always true: on this system all programs run as the worker's user.
 func (*sandbox) owns(os.FileInfo) bool { return true }
 
-// sweep ends what a program that has been waited for left behind.
+// sweep ends whatever a program that has ended left running.
 func (c *sandbox) sweep() error {
 	c.kill()
 	return nil
 }
 
-// leave removes the sandbox. The program has been waited for, if it was started.
+// leave removes the sandbox. The caller has waited for the program, if it was started.
 func (c *sandbox) leave() error {
 	c.kill()
 	return os.RemoveAll(c.dir)
 }
 
-// memory, written and overran know nothing: this system has no table of what processes hold.
+// memory, written and overran return nothing: this system does not show what processes use.
 func (*sandbox) memory() int64  { return 0 }
 func (*sandbox) written() int64 { return 0 }
 func (*sandbox) overran() bool  { return false }

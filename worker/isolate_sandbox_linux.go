@@ -17,23 +17,23 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A sandbox is what one attempt of users' code runs in: a directory that nobody else can enter and, where
-// the worker may, a user of its own and a group of processes.
+// A sandbox is where one attempt of users' code runs: a directory that nobody else can enter and, if the worker
+// may, a user of its own and a group of processes.
 type sandbox struct {
 	j     *jail
 	dir   string
 	self  *os.File // the directory
 	uid   uint32   // 0: the worker's own
 	lease *os.File
-	links *os.File // of emulated links, if there are some
+	links *os.File // the file of the emulated links, if any
 	gate  *gate    // to the cluster, if it has no network
 	group *cgroup
 	old   *oldCgroup
-	disk  int64 // bytes that it may write
+	disk  int64 // bytes that it may use
 	pid   int
-	apart bool // in a name space of process ids that ends with its first process
+	apart bool // in a namespace of process ids that ends with its first process
 
-	looked time.Time // at the disk, by the guard
+	looked time.Time // when the guard last checked the disk
 }
 
 // Files that a program in a sandbox inherits.
@@ -44,7 +44,7 @@ const (
 	linksFD // or the gate, where there are no links
 )
 
-// enter makes a sandbox below a directory of the worker's. Leave it in any case.
+// enter makes a sandbox below a directory of the worker's. Call leave in any case.
 func (j *jail) enter(parent, name string, l limits) (*sandbox, error) {
 	c := &sandbox{j: j, dir: filepath.Join(parent, name)}
 	if err := c.open(l, name); err != nil {
@@ -76,7 +76,7 @@ func (c *sandbox) open(l limits, name string) (err error) {
 	return err
 }
 
-// bound makes the groups that hold the program to its limits.
+// bound makes the groups that enforce the program's limits.
 func (c *sandbox) bound(name string, l limits) {
 	var err1, err2 error
 	if g := c.j.groups; g != nil && (g.memory || g.process || c.j.noPIDs.Load()) {
@@ -90,7 +90,7 @@ func (c *sandbox) bound(name string, l limits) {
 	}
 }
 
-// roomFor is how much an attempt may write: its part of what is free now.
+// roomFor returns how much an attempt may write: its share of the free space.
 func roomFor(dir string, cfg *Config) int64 {
 	_, free, err := disk.Free(dir)
 	if cfg.TaskDisk > 0 || err != nil {
@@ -100,9 +100,9 @@ func roomFor(dir string, cfg *Config) int64 {
 	return max(1<<20, (free-cfg.Reserve)/int64(places))
 }
 
-// path is how the program itself calls its directory. A user who may not pass the directories above
-// sees it at another place or, where the worker may not do that, gets there by the file it inherits: what asks
-// for the full name of a file there, as Python does, does not find it.
+// path returns the program's own name for its directory. A user who may not pass the directories above it sees it at
+// another place. If the worker cannot arrange that, the program gets there through an inherited file, but cannot
+// find full names there, as Python wants to.
 func (c *sandbox) path() string {
 	if c.uid != 0 && !reachable(c.dir) {
 		return cmp.Or(c.j.place, fmt.Sprintf("/proc/self/fd/%d", sandboxFD))
@@ -110,7 +110,8 @@ func (c *sandbox) path() string {
 	return c.dir
 }
 
-// lend gives the program the emulated links. Their file is the worker's: a program with a user of its own inherits it, open.
+// lend gives the program the emulated links. Their file is the worker's, so a program with a user of its own
+// inherits it open.
 func (c *sandbox) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
 	if s == nil || c.uid == 0 && !c.caged() {
 		return s, nil
@@ -121,7 +122,8 @@ func (c *sandbox) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
 	return &emulate.Setting{FD: linksFD, Rates: s.Rates}, nil
 }
 
-// openGate makes a gate for a program that has no network. It returns the number of the program's file.
+// openGate makes a gate if the program has no network. It returns the file descriptor that the program will
+// have.
 func (c *sandbox) openGate() (fd int, err error) {
 	if c.uid == 0 || c.j.cfg.TaskNetwork == NetworkAll {
 		return 0, nil
@@ -148,7 +150,7 @@ func reachable(path string) bool {
 	}
 }
 
-// files are what the program inherits, after the file of its words.
+// files returns what the program inherits, after the file of its words.
 func (c *sandbox) files(exe *os.File) []*os.File {
 	out := []*os.File{c.self, exe}
 	if c.links != nil {
@@ -166,7 +168,7 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	if err := attempt.Attach(cmd, words); err != nil {
 		return err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without the worker's terminal, into which a program could type
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, into which a program could type
 	var err error
 	switch {
 	case c.uid != 0:
@@ -196,7 +198,7 @@ func (c *sandbox) startAs(cmd *exec.Cmd) error {
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.group.fd.Fd())
 	}
 	if !c.j.noPIDs.Load() {
-		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID // all that is in it ends with its first process
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID // everything in it ends with its first process
 	}
 	err := confined(cmd, c)
 	if err == nil || cmd.Process != nil || !(errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)) || cmd.SysProcAttr.Cloneflags == 0 {
@@ -213,10 +215,10 @@ func (c *sandbox) startAs(cmd *exec.Cmd) error {
 	return confined(cmd, c)
 }
 
-// caged reports whether the program runs as the worker's user and is kept from files.
+// caged reports whether the program runs as the worker's user without access to its files.
 func (c *sandbox) caged() bool { return c.j != nil && c.j.mode == IsolationLandlock }
 
-// kill ends the program and all that it has started, whatever sessions and groups it has made.
+// kill ends the program and everything it has started, whatever sessions and groups they made.
 func (c *sandbox) kill() {
 	if c.group != nil {
 		c.group.kill()
@@ -226,24 +228,24 @@ func (c *sandbox) kill() {
 	}
 	if c.pid != 0 {
 		for _, p := range children(c.pid) {
-			_ = syscall.Kill(p, syscall.SIGKILL) // as below
+			_ = syscall.Kill(p, syscall.SIGKILL) // likewise
 		}
 		_ = syscall.Kill(-c.pid, syscall.SIGKILL) // it may be gone already
 	}
 }
 
-// overran reports whether the kernel has killed the program for want of memory.
+// overran reports whether the kernel has killed the program for lack of memory.
 func (c *sandbox) overran() bool {
 	return c.group != nil && c.group.overran() || c.old != nil && c.old.overran()
 }
 
-// owns reports whether a file is the program's own, under one name.
+// owns reports whether a file is the program's own and has only one name.
 func (c *sandbox) owns(st os.FileInfo) bool {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && sys.Nlink == 1 && (c.uid == 0 || sys.Uid == c.uid)
 }
 
-// sweep ends what a program that has been waited for left behind.
+// sweep ends whatever a program that has ended left running.
 func (c *sandbox) sweep() error {
 	if c.pid == 0 || c.apart {
 		return nil // its name space has ended with it
@@ -255,14 +257,14 @@ func (c *sandbox) sweep() error {
 	return killUser(c.uid)
 }
 
-// leave removes the sandbox. The program has been waited for, if it was started.
+// leave removes the sandbox. The caller has waited for the program, if it was started.
 func (c *sandbox) leave() error {
 	err := c.sweep()
 	if c.self != nil {
-		_ = c.self.Close() // it was only looked at
+		_ = c.self.Close() // it was not written to
 	}
 	if c.links != nil {
-		_ = c.links.Close() // the program writes to it
+		_ = c.links.Close() // only the program writes to it
 	}
 	c.gate.close()
 	if c.group != nil {
@@ -276,7 +278,7 @@ func (c *sandbox) leave() error {
 			err = removeIPC(c.uid)
 		}
 		if err == nil {
-			err = c.lease.Truncate(0) // nothing of the id's is left
+			err = c.lease.Truncate(0) // the id has left nothing
 		}
 		err = errors.Join(err, c.lease.Close())
 	}

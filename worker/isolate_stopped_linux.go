@@ -12,7 +12,8 @@ import (
 	"github.com/millrace/millrace/internal/limited"
 )
 
-// ableStopped reports why programs cannot be stopped before they begin: a system may allow nobody to trace. What is started never runs.
+// ableStopped returns why programs cannot be stopped before they begin, or nil: a system may forbid tracing.
+// The process that it starts never runs.
 func ableStopped() error {
 	return behind(func() error {
 		cmd := exec.Cmd{Path: "/proc/self/exe", SysProcAttr: &syscall.SysProcAttr{Ptrace: true}}
@@ -32,8 +33,8 @@ func (j *jail) openTraces() {
 	}
 }
 
-// begin starts a command in this thread, which is thrown away. One that is to be traced stops before its first instruction, gets its
-// limits, and goes on without a tracer; or it never does.
+// begin starts a command in this thread, which ends afterwards. A traced command stops before its first
+// instruction, gets its limits, and continues without a tracer, or never does.
 func (c *sandbox) begin(cmd *exec.Cmd) error {
 	err := cmd.Start()
 	if err != nil || !cmd.SysProcAttr.Ptrace {
@@ -54,8 +55,8 @@ func (c *sandbox) begin(cmd *exec.Cmd) error {
 	return nil
 }
 
-// stopped waits until a process that this thread traces has stopped; it ends with the thread while it is traced. One that somebody has killed
-// stays for those who wait for its end.
+// stopped waits until a process that this thread traces has stopped. The process ends with the thread while it
+// is traced. If somebody has killed it, it stays for those who wait for its end.
 func stopped(pid int) error {
 	var info unix.Siginfo
 	err := error(unix.EINTR)
@@ -68,8 +69,9 @@ func stopped(pid int) error {
 	return unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL)
 }
 
-// as runs fn in this thread as somebody who may limit the sandbox's user, for which the kernel looks at the real user alone, or at a capability that
-// workers in containers have not. Meanwhile nobody runs who has that user: the only process of his is stopped.
+// as runs fn in this thread as a user who may limit the sandbox's user. For that the kernel looks only at the
+// real user id, or at a capability that workers in containers lack. Nothing else runs as that user meanwhile:
+// its only process is stopped.
 func (c *sandbox) as(fn func() error) error {
 	if c.uid == 0 {
 		return fn()
@@ -81,7 +83,7 @@ func (c *sandbox) as(fn func() error) error {
 	return errors.Join(err, setReal(os.Getuid(), os.Getgid()))
 }
 
-// setReal sets the real user and group of this thread alone.
+// setReal sets the real user and group of this thread only.
 func setReal(uid, gid int) error {
 	const same = ^uintptr(0)
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(gid), same, same); errno != 0 {

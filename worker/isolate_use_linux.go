@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processes lists what runs in the sandbox, whoever its parent is now.
+// processes lists what runs in the sandbox, whatever its parent is now.
 func (c *sandbox) processes() []int {
 	all := append(children(c.pid), c.pid)
 	if c.uid == 0 || c.apart {
 		return all // in a namespace of their own all descend from the first
 	}
-	others, _ := ofUser(c.uid) // who cannot look now looks again soon
+	others, _ := ofUser(c.uid) // after an error, the next look is soon
 	all = append(all, others...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// memory is what the processes of the sandbox hold, in bytes: what is resident, and files in memory that have
-// no name and are not mapped.
+// memory returns what the processes of the sandbox use, in bytes: what is resident, and files in memory that
+// have no name and are not mapped.
 func (c *sandbox) memory() (total int64) {
 	var shared int64
 	all := c.processes()
@@ -38,7 +38,7 @@ func (c *sandbox) memory() (total int64) {
 	return total + max(0, files-shared)
 }
 
-// resident is what a process holds, in bytes, and how much of it is of files in memory.
+// resident returns what a process uses, in bytes, and how much of it is files in memory.
 func resident(pid int) (rss, shmem int64) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -59,8 +59,8 @@ func resident(pid int) (rss, shmem int64) {
 	return rss, shmem
 }
 
-// children lists what descends from a process. The kernel keeps children with the thread that has
-// started them, so every thread is asked.
+// children lists the descendants of a process. The kernel lists children with the thread that started them, so
+// children asks every thread.
 func children(pid int) (out []int) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // it may be gone
 	for _, t := range threads {
@@ -77,11 +77,11 @@ func children(pid int) (out []int) {
 	return out
 }
 
-// lookEvery is how often the disk is looked at: a walk costs more than a look at memory.
+// lookEvery is how often to check the disk, since a walk costs more than a look at memory.
 const lookEvery = 500 * time.Millisecond
 
-// written is what the files of the sandbox take, in bytes, those included that have lost their names but
-// are still open.
+// written returns the size of the sandbox's files, in bytes, including those that have lost their names but are
+// still open.
 func (c *sandbox) written() int64 {
 	if c.uid == 0 || time.Since(c.looked) < lookEvery {
 		return 0
@@ -93,7 +93,7 @@ func (c *sandbox) written() int64 {
 	}
 	defer root.Close()
 	var total int64
-	// What the program removes meanwhile does not count. The root keeps the walk inside.
+	// Files that the program removes meanwhile do not count. The root keeps the walk inside.
 	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if st, err := d.Info(); err == nil {
@@ -113,7 +113,8 @@ func blocksOf(st fs.FileInfo) int64 {
 	return 0
 }
 
-// nameless is what files without a name take, on disks and in memory, that processes have open or mapped.
+// nameless returns the sizes of files without a name, on disk and in memory, that processes have open or
+// mapped.
 func nameless(pids []int) (disk, memory int64) {
 	type file struct{ dev, ino uint64 }
 	seen := map[file]bool{}
@@ -138,7 +139,7 @@ func nameless(pids []int) (disk, memory int64) {
 	return disk, memory
 }
 
-// opened lists ways to the files that a process has open, and to those that it has mapped and that have no name.
+// opened returns paths to the files that a process has open, and to the nameless ones that it has mapped.
 func opened(pid int) (paths []string) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	list, _ := os.ReadDir(dir + "fd") // it may be gone
@@ -154,7 +155,7 @@ func opened(pid int) (paths []string) {
 	return paths
 }
 
-// inMemory reports whether a file is on a file system that keeps it in memory.
+// inMemory reports whether a file is on a file system in memory.
 func inMemory(path string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(path, &st) == nil && st.Type == unix.TMPFS_MAGIC

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaseDir is where the workers of a machine agree on who uses which user id: below run. A container without
-// that has one worker and no need to agree.
+// leaseDir returns where the workers of a machine agree on who uses which user id: below run. A container
+// without run has one worker, which needs no agreement.
 func leaseDir(dir, run string) (string, error) {
 	d := filepath.Join(dir, "users")
 	if st, err := os.Stat(run); err == nil && st.IsDir() {
@@ -23,8 +23,8 @@ func leaseDir(dir, run string) (string, error) {
 	return d, os.MkdirAll(d, 0o700)
 }
 
-// lease takes a user id that nobody on this machine uses. The lock ends with the file, at the latest
-// with the worker.
+// lease takes a user id that nobody on this machine uses. The lock ends with the file, at the latest with the
+// worker.
 func (j *jail) lease() (uint32, *os.File, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -52,7 +52,8 @@ func (j *jail) lease() (uint32, *os.File, error) {
 	return 0, nil, fmt.Errorf("no user id of %s is free: give the worker a larger --task-user range", r.String())
 }
 
-// reclaim ends the programs that killed workers have left running: those whose user id is in use and has no owner.
+// reclaim ends the programs that killed workers left running: those whose user id is marked as used and not
+// locked.
 func (j *jail) reclaim() {
 	list, err := os.ReadDir(j.leases)
 	if err != nil {
@@ -70,7 +71,7 @@ func (j *jail) reclaim() {
 	}
 }
 
-// vacate clears an id whose last user was killed with its worker.
+// vacate clears an id whose last user was killed along with its worker.
 func vacate(lease string, uid uint32) error {
 	f, err := os.OpenFile(lease, os.O_RDWR, 0)
 	if err != nil {
@@ -90,8 +91,8 @@ func vacate(lease string, uid uint32) error {
 	return f.Truncate(0)
 }
 
-// occupy notes in the file of a lease that the id is used. If that stands there already, its last user was
-// killed with the worker, and may have left something running.
+// occupy marks an id as used in the file of its lease. If it is marked already, its last user was killed with the
+// worker, and occupy first ends what that left running.
 func occupy(f *os.File, uid uint32) error {
 	st, err := f.Stat()
 	if err == nil && st.Size() > 0 {
@@ -103,7 +104,7 @@ func occupy(f *os.File, uid uint32) error {
 	return err
 }
 
-// clearUser ends all that runs under an id and removes what it keeps outside of its directory.
+// clearUser ends everything that runs under an id and removes what it keeps outside its directory.
 func clearUser(uid uint32) error {
 	if err := killUser(uid); err != nil {
 		return err
@@ -111,9 +112,9 @@ func clearUser(uid uint32) error {
 	return removeIPC(uid)
 }
 
-// killUser ends every process of a user, however it was started, and waits until none is left. Those
-// found may start no more processes, so that a fork bomb dies out; where the worker has not CAP_SYS_RESOURCE for that, it is
-// faster than they are: the limits with which they began keep them few.
+// killUser ends every process of a user, however it was started, and waits until none is left. It forbids those
+// it finds to start more processes, so that a fork bomb dies out. That needs CAP_SYS_RESOURCE. Without it,
+// killUser is faster than they are: the limits with which they began keep them few.
 func killUser(uid uint32) error {
 	var unlimited error
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -135,7 +136,8 @@ func killUser(uid uint32) error {
 	}
 }
 
-// ofUser lists the living processes of a user. An error means that /proc could not be read, not that the user has none.
+// ofUser lists the living processes of a user. An error means that /proc could not be read, not that the user
+// has none.
 func ofUser(uid uint32) (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -151,9 +153,9 @@ func ofUser(uid uint32) (pids []int, err error) {
 		if err != nil {
 			continue
 		}
-		// A process that cannot be traced has its files owned by root, so ask its status.
+		// Root owns the files of a process that cannot be traced, so read its status instead.
 		b, err := os.ReadFile("/proc/" + name + "/status")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) { // it has ended meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) { // it has ended
 			return nil, err
 		}
 		if hasUser(b, uid) {

@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// A localDisks gives attempts the local disk with the rights that their job has there.
+// localDisks gives attempts the local disk with the rights that their job has there.
 type localDisks struct {
 	mu    sync.Mutex // guards users
 	users map[string]storage.FS
 }
 
-// rights is what a storage.Mux asks about local paths.
+// rights returns what a storage.Mux asks about local paths.
 func (d *localDisks) rights(spec *wire.JobSpec) func(string) (storage.FS, error) {
 	return func(path string) (storage.FS, error) {
 		switch spec.Local {
@@ -29,8 +29,8 @@ func (d *localDisks) rights(spec *wire.JobSpec) func(string) (storage.FS, error)
 	}
 }
 
-// as is the disk with one user's rights: their own process's if the worker runs as that user, else those that root can
-// take on.
+// as returns the disk with one user's rights: those of this process if it runs as that user, else those that
+// root can take on.
 func (d *localDisks) as(name string) (storage.FS, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

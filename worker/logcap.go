@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A cappedLog keeps the beginning and the end of what an attempt prints: a flood of output fills no
-// disk.
+// A cappedLog keeps the beginning and the end of an attempt's output: a flood of it fills no disk.
 type cappedLog struct {
 	mu      sync.Mutex // guards the fields below
 	f       *os.File
@@ -27,7 +26,7 @@ func (l *cappedLog) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	head := min(int64(len(p)), logHead-l.written)
 	if head > 0 {
-		_, _ = l.f.Write(p[:head]) // if the disk is full, go on without
+		_, _ = l.f.Write(p[:head]) // if the disk is full, continue without
 		l.written += head
 	}
 	l.dropped += int64(len(p)) - head
@@ -38,14 +37,14 @@ func (l *cappedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail is the end of what was printed.
+// tail returns the end of the output.
 func (l *cappedLog) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.end[max(0, len(l.end)-4096):])
 }
 
-// Close writes the end after the beginning, if something between was left out.
+// Close writes the end after the beginning, if something in between was left out.
 func (l *cappedLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +56,7 @@ func (l *cappedLog) Close() error {
 		if left := l.dropped - int64(len(end)); left > 0 {
 			fmt.Fprintf(l.f, "\n... %d bytes left out ...\n", left)
 		}
-		_, _ = l.f.Write(end) // as above
+		_, _ = l.f.Write(end) // likewise
 	}
 	err := l.f.Close()
 	l.f = nil

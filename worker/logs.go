@@ -16,8 +16,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A logStore keeps what attempts print: a directory for each job, in it a file for each attempt that has a process of its
-// own, and one file for all that run in this process, which say little: when they began and how they ended.
+// A logStore keeps what attempts print. A directory for each job has a file for each attempt with a process of
+// its own, and one file for all attempts in this process, which log only when they began and how they ended.
 type logStore struct {
 	root *os.Root
 
@@ -25,7 +25,7 @@ type logStore struct {
 	inside map[wire.JobID]*insideLog
 }
 
-// An insideLog has a line for each thing said, with the attempt's number before it.
+// An insideLog has a line for each message, which begins with the attempt's number.
 type insideLog struct {
 	f    *os.File
 	size int64
@@ -33,8 +33,8 @@ type insideLog struct {
 
 const (
 	insideName = "inside.log"
-	maxInside  = 16 << 20 // bytes; what attempts of a job say beyond is left out
-	maxOpen    = 256      // files; there are rarely so many jobs at a time
+	maxInside  = 16 << 20 // bytes; later messages of a job's attempts are dropped
+	maxOpen    = 256      // files; there are rarely as many jobs at a time
 )
 
 func openLogs(dir string) (*logStore, error) {
@@ -50,7 +50,7 @@ func openLogs(dir string) (*logStore, error) {
 
 var jobName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^job-[0-9]{1,18}$`) })
 
-// checkID keeps names from outside from becoming paths.
+// checkID keeps names from outside from being used as paths.
 func checkID(id wire.AttemptID) error {
 	kind := id.Kind == wire.MapTask || id.Kind == wire.ReduceTask || id.Kind == wire.DriverTask
 	if !jobName().MatchString(string(id.Job)) || !kind || id.Index < 0 {
@@ -78,7 +78,7 @@ func (s *logStore) create(id wire.AttemptID) (*cappedLog, error) {
 	return &cappedLog{f: f}, nil
 }
 
-// began and ended write down what a worker knows about an attempt. Nothing fails for want of a log.
+// began and ended log what the worker knows about an attempt. No attempt fails because of its log.
 func (s *logStore) began(l *wire.Launch) {
 	if l.Spec.Program.Exe == "" {
 		s.say(l.ID, fmt.Sprintf("%s %s %d began, try %d", stamp(), l.ID.Kind, l.ID.Index, l.Number+1))
@@ -103,7 +103,7 @@ func (s *logStore) ended(l *wire.Launch, e *wire.Ended) {
 	}
 	f, err := s.root.OpenFile(logName(e.ID), os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return // it never came to a log
+		return // it never had a log
 	}
 	defer f.Close()
 	_, _ = f.WriteString(text + "\n")
@@ -111,7 +111,7 @@ func (s *logStore) ended(l *wire.Launch, e *wire.Ended) {
 
 func stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// say adds to the file of a job's attempts inside this process.
+// say appends to the file of a job's attempts in this process.
 func (s *logStore) say(id wire.AttemptID, text string) {
 	if checkID(id) != nil {
 		return
@@ -127,11 +127,11 @@ func (s *logStore) say(id wire.AttemptID, text string) {
 	for line := range bytes.SplitSeq([]byte(text), []byte("\n")) {
 		b = append(append(append(b, prefix...), line...), '\n')
 	}
-	n, _ := l.f.Write(b) // a full disk costs the log, nothing else
+	n, _ := l.f.Write(b) // a full disk costs only the log
 	l.size += int64(n)
 }
 
-// insideOf opens the file of a job; nil if that cannot be done.
+// insideOf opens the file of a job, or returns nil if that fails.
 func (s *logStore) insideOf(job wire.JobID) *insideLog {
 	if l := s.inside[job]; l != nil {
 		return l
@@ -161,7 +161,7 @@ func (s *logStore) closeAll() {
 	}
 }
 
-// rest closes what is open of a job: little more will come.
+// rest closes a job's open log: little more will follow.
 func (s *logStore) rest(job wire.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *logStore) close() error {
 	return s.root.Close()
 }
 
-// maxPiece is the most of a log that one answer brings.
+// maxPiece is the most of a log in one answer.
 const maxPiece = 1 << 20
 
 // read returns a piece of an attempt's log.
@@ -201,7 +201,7 @@ func (s *logStore) read(r wire.LogRequest) (out wire.Log, err error) {
 	return piece(f, info.Size(), r)
 }
 
-// readInside picks the lines of one attempt.
+// readInside returns the lines of one attempt.
 func (s *logStore) readInside(r wire.LogRequest) (out wire.Log, err error) {
 	f, err := s.root.Open(filepath.Join(string(r.ID.Job), insideName))
 	var text []byte
@@ -227,7 +227,7 @@ func (s *logStore) readInside(r wire.LogRequest) (out wire.Log, err error) {
 	return piece(bytes.NewReader(text), int64(len(text)), r)
 }
 
-// piece cuts what was asked for out of a log.
+// piece returns the requested part of a log.
 func piece(f io.ReaderAt, size int64, r wire.LogRequest) (out wire.Log, err error) {
 	from := min(max(r.From, 0), size)
 	if r.Tail > 0 && r.From <= 0 {

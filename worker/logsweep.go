@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// taskLog serves what an attempt has printed. The master asks, on behalf of those who may know.
+// taskLog serves what an attempt has printed. The master asks, on behalf of users who may read it.
 func (w *Worker) taskLog(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wire.Log, error) {
 	w.mu.Lock()
 	_, runs := w.runs[r.ID]
@@ -23,10 +23,10 @@ func (w *Worker) taskLog(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wi
 	return out, err
 }
 
-// sweepLogs is how often old logs are looked for.
+// sweepLogs is how often to look for old logs.
 const sweepLogs = 10 * time.Minute
 
-// logSweeper removes logs and shipped files that are too old, or too many.
+// logSweeper removes logs and shipped files that are too old, or exceed their limit.
 func (w *Worker) logSweeper() {
 	t := time.NewTicker(sweepLogs)
 	defer t.Stop()
@@ -45,15 +45,15 @@ func (w *Worker) logSweeper() {
 	}
 }
 
-// A kept job's logs.
+// keptLogs are the logs of one job.
 type keptLogs struct {
 	job   string
 	bytes int64
 	last  time.Time // of a change
 }
 
-// sweep removes the logs of jobs that have said nothing for longer than age, and then the oldest until no more than
-// most bytes are left. Those of a job that runs stay.
+// sweep removes the logs of jobs that have been silent for longer than age, and then the oldest until at most
+// most bytes are left. It keeps those of running jobs.
 func (s *logStore) sweep(now time.Time, age time.Duration, most int64, runs func(job wire.JobID) bool) error {
 	list, err := s.list()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *logStore) list() ([]keptLogs, error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil //nolint:nilerr // as above
+			return nil //nolint:nilerr // likewise
 		}
 		job := path.Dir(name)
 		i, ok := at[job]

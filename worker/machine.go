@@ -8,20 +8,20 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// A machine is the one that this worker is to be like: its attempts are paced, and it is as busy as they would make it,
-// each computing on a processor of its own, whatever else the real machine does.
+// A machine is the one that this worker emulates. Its attempts are paced. It is as busy as they would make it
+// if each computed on a processor of its own, whatever else the real machine does.
 type machine struct {
 	pace task.Pace
 
 	mu         sync.Mutex // guards the fields below
 	processors int
-	computing  int           // attempts
-	busy       time.Duration // of all processors, since it was asked last
-	noted      time.Time     // up to when busy counts
+	computing  int           // number of attempts
+	busy       time.Duration // of all processors, since the last call of idle
+	noted      time.Time     // busy counts up to here
 	asked      time.Time
 }
 
-// newMachine is a machine of a speed; nil where none is emulated.
+// newMachine returns a machine of a given speed, or nil if none is emulated.
 func newMachine(speed float64, c wire.Capacity, now time.Time) *machine {
 	if speed == 0 {
 		return nil
@@ -34,7 +34,7 @@ func newMachine(speed float64, c wire.Capacity, now time.Time) *machine {
 	return m
 }
 
-// paceOf is the pace of attempts on a machine.
+// paceOf returns the pace of attempts on a machine.
 func (m *machine) paceOf() *task.Pace {
 	if m == nil {
 		return nil

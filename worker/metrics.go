@@ -8,7 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/rpc"
 )
 
-// families are what a worker shows of itself; what the master knows of it, the master shows. docs/operations.md has the list.
+// families are the metrics of a worker itself. The master exports what it knows of the worker.
+// docs/operations.md has the list.
 var families = []metrics.Family{
 	{Name: "millrace_worker_attempts", Help: "Attempts that run here, drivers too."},
 	{Name: "millrace_worker_memory_bytes", Help: "Memory for sorting and shuffling: the budget, and what is in use.", Labels: []string{"what"}},
@@ -19,7 +20,7 @@ var families = []metrics.Family{
 	{Name: "millrace_worker_received_bytes_total", Help: "Bytes received from others over connections of this process.", Labels: []string{"what"}, Counter: true},
 }
 
-// routeMetrics adds what machines look at, with a key for users only.
+// routeMetrics adds what monitoring reads. With a key, only users may read it.
 func (w *Worker) routeMetrics() {
 	e, rule := metrics.New(families, w.collect), rpc.Anyone
 	if w.cfg.Key != nil {
@@ -53,8 +54,8 @@ func (w *Worker) collect(_ context.Context, put metrics.Put) error {
 	return nil
 }
 
-// byKind adds up what the connections of this process have carried. Not by peer: they may call themselves what they like. The
-// meters are never replaced and have locks of their own.
+// byKind adds up what the connections of this process have carried. It does not divide this by peer, since
+// peers choose their names. The meters are never replaced and have locks of their own.
 func (t *traffic) byKind() map[rpc.Traffic]rpc.Bytes {
 	out := map[rpc.Traffic]rpc.Bytes{}
 	for _, m := range t.meters {

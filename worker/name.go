@@ -13,15 +13,15 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// nameFile keeps, in a worker's directory, the name of one that was given none.
+// nameFile keeps, in its directory, the name of a worker without --name.
 const nameFile = "name"
 
-// lockNote begins what a worker writes, before its name, into the lock of its directory.
+// lockNote precedes the worker's name in the lock of its directory.
 const lockNote = "worker "
 
-// NameIn is the name of a worker that was given none: the host's and a few letters, since several workers may be on one host. The
-// directory keeps it, so that it is the same after a restart. A directory that a worker has used under another name, given or
-// from before names were kept, has blocks under that one, and stays with it.
+// NameIn returns the name of a worker without --name: the host's and a few letters, since several workers may
+// be on one host. The directory keeps it across restarts. If a worker has used the directory under another
+// name, given or from before names were kept, its blocks have that name, and NameIn returns it.
 func NameIn(dir, host string) (wire.NodeName, error) {
 	path := filepath.Join(dir, nameFile)
 	text, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func NameIn(dir, host string) (wire.NodeName, error) {
 	return wire.NodeName(name), nil
 }
 
-// newName writes a name down. Of two workers that begin in one directory both get the name that was there first; the
+// newName chooses a name and writes it down. Of two workers that start in one directory both get the first name; the
 // directory's lock keeps the second out.
 func newName(dir, path, host string) ([]byte, error) {
 	name := host + "-" + strings.ToLower(rand.Text()[:5])

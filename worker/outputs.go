@@ -13,17 +13,17 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// outputs is the map output on this worker's disk: a directory for each stage, in which the files
-// of finished maps survive the process.
+// outputs is the map output on this worker's disk. Each stage has a directory in which the files of finished
+// maps survive the process.
 type outputs struct {
 	root  string
 	files *packs
 
-	mu  sync.Mutex // guards all
+	mu  sync.Mutex // guards everything
 	all map[wire.AttemptID]*shuffle.Output
 }
 
-// openOutputs finds what an earlier process left, and removes what was not finished.
+// openOutputs finds what an earlier process left, and removes what was unfinished.
 func openOutputs(root string, small int) (*outputs, []wire.AttemptID, error) {
 	o := &outputs{root: root, files: newPacks(small), all: map[wire.AttemptID]*shuffle.Output{}}
 	if err := makeDir(root); err != nil {
@@ -40,7 +40,7 @@ func openOutputs(root string, small int) (*outputs, []wire.AttemptID, error) {
 			continue
 		}
 		ids, err := o.adopt(ref, filepath.Join(root, d.Name()))
-		if err == nil && len(ids) == 0 { // no report tells of it, so that no master would say that it can go
+		if err == nil && len(ids) == 0 { // no report mentions it, so no master would ever have it dropped
 			err = o.drop(ref)
 		}
 		if err != nil {
@@ -104,8 +104,8 @@ func parseDir(name string) (ref wire.StageRef, ok bool) {
 	return wire.StageRef{Job: wire.JobID(job), Stage: n}, found && err == nil && n >= 0
 }
 
-// parseOutput reads back the name that the task gives to a finished map's file: map-INDEX-TRY and
-// what the shuffle adds.
+// parseOutput parses the name that the task gives to a finished map's file: map-INDEX-TRY and a suffix of the
+// shuffle.
 func parseOutput(ref wire.StageRef, name string) (wire.AttemptID, bool) {
 	base, ext, found := strings.Cut(name, ".")
 	parts := strings.Split(base, "-")
@@ -117,7 +117,7 @@ func parseOutput(ref wire.StageRef, name string) (wire.AttemptID, bool) {
 	return wire.AttemptID{Job: ref.Job, Stage: ref.Stage, Kind: wire.MapTask, Index: int32(index), Try: try}, err1 == nil && err2 == nil
 }
 
-// dir is where attempts of a stage put their files.
+// dir returns where attempts of a stage put their files.
 func (o *outputs) dir(ref wire.StageRef) (string, error) {
 	d := filepath.Join(o.root, dirName(ref))
 	return d, makeDir(d)

@@ -12,12 +12,11 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// packs is a scratch file system in which small files share one: making a file on a disk takes
-// longer than a small map. A small file is kept in memory until it gets its final name; then it is
-// added to the pack of its directory, behind a head that names it, so that it is found again after
-// a restart. Larger files are files.
+// packs is a scratch file system in which small files share one: creating a file takes longer than a small map. A
+// small file stays in memory until it gets its final name. Then it is appended to the pack of its directory, after a
+// head that names it, so that it can be found again after a restart. Larger files are ordinary files.
 type packs struct {
-	small int // bytes up to which a file is packed; 0 packs none
+	small int // size in bytes up to which a file is packed; 0 packs none
 	disk  shuffle.FS
 
 	mu    sync.Mutex // guards the fields below
@@ -28,7 +27,7 @@ type packs struct {
 
 var _ shuffle.FS = (*packs)(nil)
 
-// A place is where a packed file lies.
+// A place is the position of a packed file.
 type place struct {
 	in     *os.File
 	off, n int64
@@ -43,11 +42,11 @@ func newPacks(small int) *packs {
 	return &packs{small: small, disk: shuffle.Disk(), fresh: map[string][]byte{}, files: map[string]place{}, open: map[string]*pack{}}
 }
 
-// packName is the file of a directory that holds its small ones.
+// packName is the file in a directory that holds its small ones.
 const packName = "small.pack"
 
-// The head of a packed file: a mark, the lengths of name and content, a checksum of all three and
-// of the name, the name. The content has checksums of its own.
+// The head of a packed file: a mark, the lengths of name and content, a checksum of these three and the name,
+// the name. The content has checksums of its own.
 const (
 	packMark   = 0x6b70726d
 	packHead   = 4 + 4 + 8 + 4
@@ -64,7 +63,7 @@ func appendPackHead(b []byte, name string, n int) []byte {
 	return append(b, name...)
 }
 
-// readPackHead reads what stands at an offset of a pack of size bytes; false if nothing whole does.
+// readPackHead reads the head at an offset of a pack of size bytes, or false if there is no whole file.
 func readPackHead(r io.ReaderAt, off, size int64) (name string, at place, ok bool) {
 	var b [packHead + maxPackKey]byte
 	if _, err := r.ReadAt(b[:packHead], off); err != nil {
@@ -85,7 +84,7 @@ func readPackHead(r io.ReaderAt, off, size int64) (name string, at place, ok boo
 	return string(key), at, at.off+at.n <= size
 }
 
-// Create makes a file that is in memory while it is small.
+// Create creates a file that stays in memory while it is small.
 func (p *packs) Create(name string) (shuffle.File, error) {
 	if p.small == 0 {
 		return p.disk.Create(name)
@@ -108,7 +107,7 @@ func (p *packs) find(name string) (place, bool) {
 	return at, ok
 }
 
-// has reports whether a file is there.
+// has reports whether a file exists.
 func (p *packs) has(name string) bool {
 	if at, ok := p.find(name); ok {
 		name = at.in.Name()
@@ -117,7 +116,7 @@ func (p *packs) has(name string) bool {
 	return err == nil
 }
 
-// Rename gives a file its final name: small ones go into the pack.
+// Rename gives a file its final name. A small file goes into the pack.
 func (p *packs) Rename(from, to string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +131,7 @@ func (p *packs) Rename(from, to string) error {
 	key := filepath.Base(to)
 	b := append(appendPackHead(make([]byte, 0, packHead+len(key)+len(content)), key, len(content)), content...)
 	if _, err := k.f.WriteAt(b, k.end); err != nil {
-		return err // what was written is behind the end and will be written over
+		return err // whatever was written is behind the end and will be overwritten
 	}
 	delete(p.fresh, from)
 	p.files[to] = place{k.f, k.end + int64(len(b)-len(content)), int64(len(content))}
@@ -140,7 +139,7 @@ func (p *packs) Rename(from, to string) error {
 	return nil
 }
 
-// packOf opens the pack of a directory. p.mu is held.
+// packOf opens the pack of a directory. p.mu must be held.
 func (p *packs) packOf(dir string) (*pack, error) {
 	if k := p.open[dir]; k != nil {
 		return k, nil
@@ -154,7 +153,7 @@ func (p *packs) packOf(dir string) (*pack, error) {
 	return k, nil
 }
 
-// Remove deletes a file; the room of a packed one comes back with its directory.
+// Remove deletes a file. The space of a packed one is freed with its directory.
 func (p *packs) Remove(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +167,7 @@ func (p *packs) Remove(name string) error {
 	return nil
 }
 
-// adopt finds what a pack held when the process before ended, and forgets what was not whole.
+// adopt finds what a pack held when the last process ended, and cuts off what was incomplete.
 func (p *packs) adopt(dir string) (names []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +191,7 @@ func (p *packs) adopt(dir string) (names []string, err error) {
 	}
 }
 
-// drop forgets a directory, which the caller removes.
+// drop forgets a directory. The caller removes it.
 func (p *packs) drop(dir string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,7 +208,7 @@ func (p *packs) drop(dir string) error {
 	return k.f.Close()
 }
 
-// close closes all packs; what is in them stays.
+// close closes all packs. Their content stays.
 func (p *packs) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +233,7 @@ type smallFile struct {
 	fs   *packs
 	name string
 	buf  []byte
-	file shuffle.File // once it is on disk
+	file shuffle.File // set once it is on disk
 }
 
 func (f *smallFile) Write(p []byte) (int, error) {
@@ -277,7 +276,7 @@ func (f *smallFile) Size() (int64, error) {
 	return int64(len(f.buf)), nil
 }
 
-// Close hands a small file over to wait for its name.
+// Close keeps a small file until Rename names it.
 func (f *smallFile) Close() error {
 	if f.file != nil {
 		return f.file.Close()

@@ -16,7 +16,7 @@ func (w *Worker) nudge() {
 	}
 }
 
-// reporter keeps a report waiting at the master and sends another when there is news.
+// reporter keeps one report waiting at the master and sends another when there is news.
 func (w *Worker) reporter() {
 	inFlight := make(chan struct{}, maxReports)
 	for w.ctx.Err() == nil {
@@ -36,14 +36,14 @@ func (w *Worker) reporter() {
 	}
 }
 
-// maxReports is how many reports may be under way: one that waits and a few that bring news.
+// maxReports is how many reports may be under way: one that waits and a few with news.
 const maxReports = 3
 
 // reportTimeout is longer than any master lets a report wait.
 const reportTimeout = 10 * time.Second
 
 func (w *Worker) makeReport() *wire.Report {
-	lit := w.circuit() // without mu: while somebody asks the master where a peer is, it waits
+	lit := w.circuit() // without mu: it waits while another goroutine asks the master where a peer is
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, now := w.roster.Report(), time.Now()
@@ -57,12 +57,12 @@ func (w *Worker) makeReport() *wire.Report {
 	return r
 }
 
-// An outcome is what a report has led to.
+// An outcome is the result of a report.
 type outcome uint8
 
 const (
 	answered outcome = iota
-	repeated         // the master only says again what is being done: attempts take a while to stop
+	repeated         // the master only repeats what is already being done: attempts take a while to stop
 	unheard
 )
 
@@ -89,8 +89,8 @@ func (w *Worker) send(r *wire.Report) outcome {
 	return answered
 }
 
-// refused ends a worker that the master will never take in, as one whose name a worker has that lives, and one whose name another has had all the time
-// since it started: that one may have been killed a moment ago, so that the name is free when it has been silent.
+// refused ends a worker that the master will never accept. If another worker has its name, it ends only after
+// NamePatience: the other may just have been killed, and its name becomes free after some silence.
 func (w *Worker) refused(err error) {
 	select {
 	case <-w.taken:
@@ -110,10 +110,10 @@ func (w *Worker) refused(err error) {
 	}
 }
 
-// untold is how long a worker waits for its master without saying why.
+// untold is how long a worker waits for its master before it logs why.
 const untold = 5 * time.Second
 
-// pause waits before the next report if the last one led to nothing, or else the two would talk without end.
+// pause waits before the next report if the last one led to nothing, or the two would talk without end.
 func (w *Worker) pause(how outcome) {
 	news := w.news
 	switch how {
@@ -149,7 +149,7 @@ func (w *Worker) carryOut(e roster.Effects) {
 	}
 }
 
-// forget removes all there is of a stage.
+// forget removes everything of a stage.
 func (w *Worker) forget(ref wire.StageRef) {
 	w.mu.Lock()
 	delete(w.stages, ref)

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A stageCache keeps what attempts of a stage have in common.
+// A stageCache keeps what attempts of a stage share.
 type stageCache struct {
 	mu     sync.Mutex // held while it is being fetched or built
 	info   *wire.StageInfo
@@ -39,13 +39,13 @@ func (w *Worker) cache(ref wire.StageRef) *stageCache {
 	return c
 }
 
-// A run is an attempt that a goroutine is about.
+// A run is an attempt with a goroutine.
 type run struct {
 	stop  context.CancelFunc
 	began time.Time
 }
 
-// start begins an attempt in this process.
+// start runs an attempt in a goroutine of its own.
 func (w *Worker) start(l *wire.Launch) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.mu.Lock()
@@ -69,7 +69,7 @@ func (w *Worker) start(l *wire.Launch) {
 // run runs an attempt and keeps its output.
 func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	defer func() {
-		if v := recover(); v != nil { // user code is guarded further in; this is ours
+		if v := recover(); v != nil { // user code is guarded further in; this is a bug of ours
 			end = wire.Ended{ID: l.ID, Error: fmt.Sprintf("panic: %v\n%s", v, debug.Stack())}
 		}
 	}()
@@ -111,13 +111,13 @@ func (w *Worker) ownProcess(p *wire.Program) bool {
 	return p.Exe != "" || w.cfg.Child != nil && w.cfg.Child(p) != nil
 }
 
-// oneMachine reports whether the whole cluster is on this machine: a worker that others reach at a
-// loopback address has no others elsewhere.
+// oneMachine reports whether the whole cluster is on this machine: nobody elsewhere can reach a worker at a
+// loopback address.
 func (w *Worker) oneMachine() bool {
 	return w.cfg.Emulate == nil && secure.CheckLoopback(w.addr) == nil
 }
 
-// settle keeps what a finished map leaves.
+// settle keeps the output of a finished map.
 func (w *Worker) settle(end wire.Ended, out *shuffle.Output) wire.Ended {
 	if out != nil {
 		if err := w.keep(end.ID, out); err != nil {
@@ -162,7 +162,8 @@ func (w *Worker) jobsOf(c *stageCache, spec *wire.JobSpec) ([]mapreduce.Job, err
 	return c.stages, nil
 }
 
-// infoOf asks the master once it has a plan, and again while it is out of reach: it may be restarting.
+// infoOf asks the master for the stage once. It retries while the master is out of reach, since it may be
+// restarting.
 func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (wire.StageInfo, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +181,8 @@ func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (
 	return *c.info, nil
 }
 
-// notReady is the end of an attempt whose files could not be had here, by their fault or by that of this machine's disk.
+// notReady returns the end of an attempt whose files were not available, because of the files or of this
+// machine's disk.
 func notReady(id wire.AttemptID, err error) wire.Ended {
 	machine := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}
 	return wire.Ended{

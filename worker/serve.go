@@ -23,7 +23,7 @@ func (w *Worker) routes() {
 	w.routeMetrics()
 }
 
-// A share is one map's output for one reduce, as it is sent.
+// A share is one map's output for one reduce, as sent.
 type share struct {
 	head []byte
 	path string
@@ -61,7 +61,7 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 	for i := range shares {
 		if err := shares[i].send(rw, w.outputs.files); err != nil {
 			w.cfg.Log.Debug("shuffle", "job", job, "map", maps[i].Map, "error", err)
-			panic(http.ErrAbortHandler) // so that the reduce sees the answer cut short
+			panic(http.ErrAbortHandler) // shows the reduce that the answer is cut short
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (w *Worker) shareOf(id wire.AttemptID, part int) share {
 	return s
 }
 
-// send writes a share, the stored bytes by sendfile where they are a file of their own.
+// send writes a share. It sends the stored bytes with sendfile if they have a file of their own.
 func (s *share) send(rw http.ResponseWriter, files *packs) error {
 	if _, err := rw.Write(s.head); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *share) send(rw http.ResponseWriter, files *packs) error {
 	return err
 }
 
-// open returns the stored bytes and perhaps more behind them; a bare file where they are in one.
+// open returns a reader of the stored bytes and perhaps more behind them: a bare file if they are in one.
 func (s *share) open(files *packs) (io.ReadCloser, error) {
 	if at, packed := files.find(s.path); packed {
 		return io.NopCloser(io.NewSectionReader(at.in, at.off+s.off, s.n)), nil
@@ -129,23 +129,23 @@ func (s *share) open(files *packs) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if _, err := f.Seek(s.off, io.SeekStart); err != nil {
-		_ = f.Close() // the error above counts
+		_ = f.Close() // the error above matters
 		return nil, err
 	}
 	return f, nil
 }
 
-// ownShares is the answer that serveShuffle gives, for a reduce in this process.
+// ownShares returns the answer of serveShuffle for a reduce in this process.
 func (w *Worker) ownShares(ref wire.StageRef, part int, maps []wire.MapOutput) io.ReadCloser {
 	return &shareReader{shares: w.shares(ref, part, maps), files: w.outputs.files}
 }
 
-// A shareReader reads shares one after the other, each head before its bytes.
+// A shareReader reads shares one after another, each head before its bytes.
 type shareReader struct {
 	shares []share
 	files  *packs
 	in     io.ReadCloser // of the first share; nil before its head is read
-	left   int64         // bytes of it
+	left   int64         // of its bytes
 }
 
 // Read implements io.Reader.

@@ -17,24 +17,24 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// shipped keeps files of the block store on the local disk, by user and hash. Users share no
-// files, even if one knows the hash of another's.
+// shipped keeps files of the block store on the local disk, by user and hash. Users never share files, even if
+// one knows the hash of another's.
 type shipped struct {
-	dir, side string // side has a directory of links for each job that runs
+	dir, side string // side has a directory of links for each running job
 	runs      func(job wire.JobID) bool
 
 	mu    sync.Mutex // guards files
 	files map[string]*shippedFile
 }
 
-// A shippedFile is a file here, or the links of a job. It is locked while it is made: others want the same one. Nobody waits for what is
-// another's, which may be large.
+// A shippedFile is a file here, or the links of a job. Its lock is held while it is made, for others that want
+// the same one. Nobody waits for another file, which may be large.
 type shippedFile struct {
 	sync.Mutex
-	jobs map[wire.JobID]bool // that have used it; guarded by the mutex of shipped
+	jobs map[wire.JobID]bool // jobs that have used it; guarded by the mutex of shipped
 }
 
-// use notes that a job, which runs, uses a file.
+// use records that a running job uses a file.
 func (s *shipped) use(name string, job wire.JobID) *shippedFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,14 +47,13 @@ func (s *shipped) use(name string, job wire.JobID) *shippedFile {
 	return f
 }
 
-// name is where a user's file lies.
+// name returns the path of a user's file.
 func (s *shipped) name(user, hash string) string {
-	owner := sha256.Sum256([]byte(user)) // names of users are not names of files
+	owner := sha256.Sum256([]byte(user)) // a user's name may not be a valid file name
 	return filepath.Join(s.dir, hex.EncodeToString(owner[:8])+"-"+hash)
 }
 
-// get returns where a file lies, fetching it if it is not here yet. What does not have the hash it
-// should have is not used.
+// get returns the path of a file and fetches it if needed. A file with the wrong hash is not used.
 func (s *shipped) get(ctx context.Context, from *dfs.Client, user string, job wire.JobID, f wire.Side) (string, error) {
 	path, hash := f.Path, f.Hash
 	if b, err := hex.DecodeString(hash); err != nil || len(b) != sha256.Size {
@@ -66,7 +65,7 @@ func (s *shipped) get(ctx context.Context, from *dfs.Client, user string, job wi
 	defer own.Unlock()
 	if _, err := os.Stat(name); err == nil {
 		now := time.Now()
-		return name, os.Chtimes(name, now, now) // it was used
+		return name, os.Chtimes(name, now, now) // marks the last use
 	}
 	if err := makeDir(s.dir); err != nil {
 		return "", err

@@ -13,22 +13,23 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// How long a file that was shipped is kept after its last use, and how much may lie there of those that nobody uses.
+// How long a shipped file is kept after its last use, and how many bytes of shipped files are kept while no job
+// uses them.
 const (
 	shippedAge   = 24 * time.Hour
 	shippedBytes = 4 << 30
 )
 
-// unfinished ends the name of a file that is being fetched.
+// unfinished is the suffix of a file that is being fetched.
 const unfinished = ".new"
 
-// openShipped begins without links of jobs: nothing runs yet.
+// openShipped removes the links of all jobs, since nothing runs yet.
 func openShipped(dir string, runs func(job wire.JobID) bool) (*shipped, error) {
 	s := &shipped{dir: filepath.Join(dir, "shipped"), side: filepath.Join(dir, "side"), runs: runs, files: map[string]*shippedFile{}}
 	return s, errors.Join(makeDir(s.dir), os.RemoveAll(s.side))
 }
 
-// forget removes the links of a job of which nothing runs.
+// forget removes the links of a job that no longer runs.
 func (s *shipped) forget(job wire.JobID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +44,8 @@ func (s *shipped) forget(job wire.JobID) error {
 	return os.RemoveAll(links)
 }
 
-// sweep removes files that no job uses which runs: those that were not used for a time, and then those used longest ago, until no
-// more than most bytes are left.
+// sweep removes files that no running job uses: those that are too old, and then the least recently used, until
+// at most most bytes are left.
 func (s *shipped) sweep(now time.Time, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,7 @@ func (s *shipped) sweep(now time.Time, most int64) error {
 	return errors.Join(errs...)
 }
 
-// used reports whether a job that runs has used a file, or fetches it.
+// used reports whether a running job has used a file or is fetching it.
 func (s *shipped) used(name string) bool {
 	f := s.files[strings.TrimSuffix(name, unfinished)]
 	return f != nil && slices.ContainsFunc(slices.Collect(maps.Keys(f.jobs)), s.runs)

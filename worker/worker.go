@@ -23,7 +23,7 @@ import (
 	"github.com/millrace/millrace/worker/roster"
 )
 
-// A Worker is a running worker. What open has set stays as it is until Close, but for duties, which change all the time.
+// A Worker is a running worker. What open sets does not change until Close, except for duties.
 type Worker struct {
 	cfg  Config
 	pool *shuffle.Pool // of the attempts in this process
@@ -35,18 +35,18 @@ type Worker struct {
 	duties
 }
 
-// connections are how this worker calls others and is called. The session is new with each start, so that the master can tell
-// what an earlier worker of the name has said.
+// connections are how this worker calls others and is called. Each start has a new session, so that the master
+// can recognize what an earlier worker of that name has said.
 type connections struct {
 	client  *rpc.Client
 	server  *rpc.Server
 	addr    string
 	session string
-	audit   *audit.Log // of whom it refused
+	audit   *audit.Log // of refused calls
 }
 
-// holdings are what the worker has on its disks. It has the lock of its directory for as long as it uses any of them; those that
-// several goroutines use have locks of their own.
+// holdings are what the worker has on its disks. It holds the lock of its directory while it uses any of them. Those
+// that several goroutines use have locks of their own.
 type holdings struct {
 	lock    *disk.Lock
 	disks   []*disk.Root // of blocks
@@ -59,39 +59,40 @@ type holdings struct {
 	local   localDisks
 }
 
-// emulated is what makes the machine slower than it is. Each is nil if it is not emulated; shaper and links go together.
+// emulated is what makes the machine slower than it is. Parts that are not emulated are nil. shaper and links
+// go together.
 type emulated struct {
 	links   *emulate.Links
 	shaper  *emulate.Shaper
 	machine *machine
 }
 
-// lifetime is the beginning and the end of a worker. What Start begins is in wg and ends with ctx, and so are attempts.
+// lifetime is the start and end of a worker. What Start starts is in wg and ends with ctx, as do attempts.
 type lifetime struct {
 	begin  time.Time
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	taken  chan struct{} // closed when the master has taken this worker in
+	taken  chan struct{} // closed when the master has accepted this worker
 	takeIn sync.Once     // closes it
-	asks   sync.Once     // says that it waits for its name
-	waits  sync.Once     // says why the worker is not taken in yet
+	asks   sync.Once     // logs that it waits for its name
+	waits  sync.Once     // logs why it is not accepted yet
 	failed chan error    // why it stops by itself
 }
 
-// duties are what the worker does for the master and tells it. An attempt is in runs while a goroutine runs it, or waits for
-// the process that does, and leaves it in one step with the running ones of roster.
+// duties are what the worker does for the master and reports to it. An attempt is in runs while a goroutine
+// runs it or waits for its process. It leaves runs and the roster's running attempts in one step.
 type duties struct {
-	news chan struct{} // the master should hear something
+	news chan struct{} // signals news for the master
 
-	mu      sync.Mutex // guards the fields below; taken after the locks of holdings, and held over no call to another process
+	mu      sync.Mutex // guards the fields below; taken after the locks of holdings, never held during calls to others
 	roster  *roster.Roster
 	traffic *traffic
 	runs    map[wire.AttemptID]run
 	stages  map[wire.StageRef]*stageCache
 }
 
-// Start opens the disks and begins to serve and to report.
+// Start opens the disks and starts to serve and to report.
 func Start(cfg Config) (*Worker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -124,7 +125,8 @@ func Start(cfg Config) (*Worker, error) {
 	return w, nil
 }
 
-// runBlocks serves blocks once the master has taken the worker in: before, another may have the name, and the blocks that go with it.
+// runBlocks serves blocks once the master has accepted the worker. Before that, another worker may have the
+// name and its blocks.
 func (w *Worker) runBlocks() {
 	select {
 	case <-w.taken:
@@ -178,7 +180,7 @@ func (w *Worker) open() (net.Listener, error) {
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	// Before the scratch space is cleared: programs that a killed worker has left there may still write.
+	// Before the scratch space is cleared, since programs that a killed worker left there may still write.
 	if w.jail, err = newJail(&w.cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -246,19 +248,19 @@ func (w *Worker) openStore() error {
 	return nil
 }
 
-// Routes lists every way in.
+// Routes lists every route of the worker.
 func (w *Worker) Routes() []rpc.Route { return w.server.Routes() }
 
-// Addr is where the worker listens.
+// Addr returns where the worker listens.
 func (w *Worker) Addr() string { return w.addr }
 
-// Budget is how the memory of this process is divided.
+// Budget returns how the memory of this process is divided.
 func (w *Worker) Budget() shuffle.Budget { return w.cfg.budget }
 
-// Ready is closed when the master has taken the worker in: nobody else has its name.
+// Ready returns a channel that is closed when the master has accepted the worker.
 func (w *Worker) Ready() <-chan struct{} { return w.taken }
 
-// Failed gives the error that made the worker stop by itself.
+// Failed returns the channel of the error that stopped the worker.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
 func (w *Worker) fail(err error) {
@@ -276,7 +278,7 @@ func (w *Worker) setSick(why string) {
 	w.nudge()
 }
 
-// Drain asks for nothing new. Idle says when nothing runs any more.
+// Drain asks for no new attempts. Idle reports when nothing runs.
 func (w *Worker) Drain() {
 	w.mu.Lock()
 	w.roster.Drain(true)
@@ -291,8 +293,8 @@ func (w *Worker) Idle() bool {
 	return w.roster.Busy() == 0
 }
 
-// Close stops everything at once and waits. Map output stays on disk for the next start. It may
-// be called twice.
+// Close stops everything at once and waits. Map output stays on disk for the next start. Close may be called
+// twice.
 func (w *Worker) Close() error {
 	w.cancel()
 	var errs []error
@@ -328,5 +330,5 @@ func (w *Worker) Close() error {
 	return errors.Join(errs...)
 }
 
-// makeDir makes a directory of the worker's own: there is data of users in it, and tasks of others run on the machine.
+// makeDir makes a directory that only the worker may enter: it holds users' data, and tasks of others run here.
 func makeDir(name string) error { return disk.OwnDir(name) }

@@ -8,12 +8,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// reportPage is how many blocks go into one message of a full report.
+// reportPage is the number of blocks in one message of a full report.
 const reportPage = 20_000
 
-// Run introduces the service to the name service, reports to it and carries out what it
-// asks, until ctx ends or the data directories have failed. It then waits for what it
-// started. The routes must be served before it is called.
+// Run registers with the name service, reports to it and does what it asks, until ctx ends or the data
+// directories have failed. It then waits for what it started. The routes must be served before Run is called.
 func (s *Service) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.wg.Wait()
@@ -44,7 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause waits until the next beat is due, or there is news.
+// pause waits for the next beat, news, or the failure of the disks.
 func (s *Service) pause(ctx context.Context, d time.Duration, listen bool, failed <-chan error) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -62,8 +61,7 @@ func (s *Service) pause(ctx context.Context, d time.Duration, listen bool, faile
 	return nil
 }
 
-// farewell tells the name service that the disks are gone, so that it need not wait for
-// silence.
+// farewell tells the name service that the disks have failed, so that it need not wait for silence.
 func (s *Service) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.BeatEvery)
 	defer cancel()
@@ -98,7 +96,7 @@ func (s *Service) introduce(ctx context.Context) error {
 	return s.report(ctx, resp.Session)
 }
 
-// newer notes an epoch and reports whether no higher one was seen.
+// newer notes an epoch and reports whether no higher one has been seen.
 func (s *Service) newer(epoch uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +104,8 @@ func (s *Service) newer(epoch uint64) bool {
 	return epoch == s.epoch
 }
 
-// report sends all finished replicas. What came and went before the list was made is in it
-// and need not be told again.
+// report sends all finished replicas. That list covers what came and went before it was made, so those changes
+// are dropped.
 func (s *Service) report(ctx context.Context, session uint64) error {
 	old := s.store.changes.take()
 	list := s.store.List()
@@ -125,8 +123,7 @@ func (s *Service) report(ctx context.Context, session uint64) error {
 	}
 }
 
-// beat sends one beat and does what the answer says. It is false if the service has to
-// register again.
+// beat sends one beat and does what the answer says. It is false if the service must register again.
 func (s *Service) beat(ctx context.Context) bool {
 	s.mu.Lock()
 	session := s.session
@@ -143,7 +140,7 @@ func (s *Service) beat(ctx context.Context) bool {
 		return wire.KindOf(err) != wire.Stale
 	}
 	if !s.newer(resp.Epoch) {
-		return true // of a master that was replaced: not obeyed
+		return true // a master that was replaced is not obeyed
 	}
 	s.keys.Add(resp.Keys, time.Since(s.begin))
 	if resp.Register {
@@ -159,7 +156,7 @@ func (s *Service) beat(ctx context.Context) bool {
 	return true
 }
 
-// obey starts what the name service asks for.
+// obey does or starts what the name service asks for.
 func (s *Service) obey(ctx context.Context, r wire.BeatResponse) {
 	for _, b := range r.Delete {
 		if err := s.store.Delete(b); err != nil {
@@ -174,7 +171,7 @@ func (s *Service) obey(ctx context.Context, r wire.BeatResponse) {
 	}
 }
 
-// probe tries the disks until one too many has failed.
+// probe tests the disks until too many have failed.
 func (s *Service) probe(ctx context.Context, failed chan<- error) {
 	for range tick.Every(ctx, s.cfg.ProbeEvery) {
 		s.store.sweep(time.Since(s.begin) - s.cfg.LeftFor)

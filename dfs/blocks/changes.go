@@ -7,8 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// changes gathers what the name service must hear of. They leave by take and come back by
-// putBack if the message was lost.
+// changes collects news for the name service. take removes it, and putBack returns it if the message was lost.
 type changes struct {
 	mu   sync.Mutex // guards news
 	news news
@@ -35,8 +34,8 @@ func (c *changes) add(fn func(n *news)) {
 
 func (c *changes) received(b wire.Block) { c.add(func(n *news) { n.Received = append(n.Received, b) }) }
 
-// deleted also takes back what was not yet reported as received: the name service reads
-// the lists in the other order.
+// deleted also drops the unreported receipt of the replica, because the name service reads Deleted before
+// Received.
 func (c *changes) deleted(b wire.Block) {
 	c.add(func(n *news) {
 		n.Received = slices.DeleteFunc(n.Received, func(r wire.Block) bool { return r.ID == b.ID && r.Gen <= b.Gen })
@@ -62,7 +61,7 @@ func (c *changes) take() news {
 	return n
 }
 
-// putBack puts old news before what came since.
+// putBack puts old news before what has come since.
 func (c *changes) putBack(old news) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@
 // [Service.Register] adds its routes to an rpc.Server, [Service.Run] reports to the name
 // service until its context ends.
 //
-// A replica is written under a temporary name, synced, and renamed; only then does it
-// exist. What was being written when the process died is thrown away at the next start:
-// nobody was promised it. docs/formats/block.md has the layout.
+// A replica is written under a temporary name, synced, and renamed. Only then does it exist. The next start
+// deletes whatever a dead process was still writing, since nobody was promised it. docs/formats/block.md has
+// the layout.
 package blocks

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// foreground knows whether somebody's own reads or writes are under way here, as against copies for
-// repair, which have time.
+// foreground tracks the reads and writes of users here. Copies for repair give way to them.
 type foreground struct {
 	begin time.Time
 	under atomic.Int32
 	ended atomic.Int64 // when the last one did, since begin
 }
 
-// quietAfter is how long after the last of them a node counts as idle.
+// quietAfter is how long after the last transfer a node counts as idle.
 const quietAfter = 100 * time.Millisecond
 
-// enter notes a transfer, until the function that it returns is called.
+// enter notes a transfer, which lasts until the returned function is called.
 func (f *foreground) enter() (leave func()) {
 	f.under.Add(1)
 	return func() {
@@ -33,7 +32,7 @@ func (f *foreground) busy() bool {
 	return ended > 0 && time.Since(f.begin)-time.Duration(ended) < quietAfter
 }
 
-// weight is what a chunk of a copy counts for against CopyRate.
+// weight returns what n bytes of a copy count against CopyRate.
 func (s *Service) weight(n int) int {
 	if s.foreground.busy() {
 		n *= s.cfg.CopyYield

@@ -59,7 +59,7 @@ func checkHeader(b []byte, id wire.BlockID) error {
 	return nil
 }
 
-// encodeTail is the table and the footer.
+// encodeTail returns the table and the footer.
 func encodeTail(b wire.Block, crcs []uint32) []byte {
 	out := make([]byte, 0, 4*len(crcs)+footerSize)
 	for _, c := range crcs {
@@ -91,7 +91,7 @@ func decodeFooter(f []byte) (wire.Block, uint32, error) {
 	return b, binary.LittleEndian.Uint32(f[24:]), nil
 }
 
-// fileSize is how long the file of a block of n bytes is.
+// fileSize returns the size of a file with n bytes of data.
 func fileSize(n int64) int64 { return headerSize + n + 4*pipe.Chunks(n) + footerSize }
 
 // Sized is a file to be checked.
@@ -120,7 +120,7 @@ func readFooter(f Sized) (wire.Block, uint32, error) {
 	return b, table, err
 }
 
-// readAt fills p; too few bytes are damage.
+// readAt fills p. Too few bytes count as damage.
 func readAt(f io.ReaderAt, p []byte, off int64) error {
 	n, err := f.ReadAt(p, off)
 	if n == len(p) {
@@ -132,8 +132,8 @@ func readAt(f io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
-// CheckFile verifies a whole block file against the block it should hold. Report says how
-// many bytes were read as they are; it may wait.
+// CheckFile verifies a whole block file against the block it should hold. It calls report with the size of each
+// piece read; report may wait.
 func CheckFile(f Sized, want wire.Block, report func(n int)) error {
 	var head [headerSize]byte
 	if err := readAt(f, head[:], 0); err != nil {
@@ -170,7 +170,7 @@ func CheckFile(f Sized, want wire.Block, report func(n int)) error {
 	return nil
 }
 
-// fileName is a replica's name below its directory; parseName reads it back.
+// fileName returns a replica's name in its directory. parseName is its inverse.
 func fileName(b wire.Block) string { return fmt.Sprintf("%016x_%d.blk", uint64(b.ID), b.Gen) }
 
 func parseName(name string) (wire.Block, bool) {
@@ -181,5 +181,5 @@ func parseName(name string) (wire.Block, bool) {
 	return b, n == 2 && err == nil && fileName(b) == name
 }
 
-// dirOf spreads replicas over 256 directories.
+// dirOf returns the directory of a block, one of 256.
 func dirOf(b wire.Block) string { return fmt.Sprintf("blocks/%02x", byte(b.ID)) }

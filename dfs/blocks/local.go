@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Local is a finished replica opened by its path, by a reader on the same machine. Every
-// chunk is verified as it is read.
+// A Local is a finished replica that a reader on the same machine opened by its path. Every chunk is verified
+// as it is read.
 type Local struct {
 	f     *os.File
 	block wire.Block
@@ -54,8 +54,8 @@ func (l *Local) check() error {
 	return nil
 }
 
-// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer. A large
-// read is divided in two that go on at once.
+// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer. It divides a large read into
+// two that run at once.
 func (l *Local) ReadAt(p []byte, off int64) (int, error) {
 	if mid := l.middle(len(p), off); mid > 0 {
 		var n2 int
@@ -72,10 +72,10 @@ func (l *Local) ReadAt(p []byte, off int64) (int, error) {
 	return l.readAt(p, off)
 }
 
-// minHalf is what must be in each half for dividing a read to pay.
+// minHalf is the least size of each half for which dividing a read pays.
 const minHalf = 4 * pipe.ChunkSize
 
-// middle is where to divide a read, at the end of a chunk; 0: not at all.
+// middle returns where to divide a read, at the end of a chunk, or 0.
 func (l *Local) middle(n int, off int64) int {
 	if n < 2*minHalf || off+int64(n) > l.block.Len {
 		return 0
@@ -121,7 +121,7 @@ func (l *Local) chunk(p []byte, at int64) error {
 // Close closes the file.
 func (l *Local) Close() error { return l.f.Close() }
 
-// Whole reports whether a file is a block file without damage.
+// Whole reports whether a file is an undamaged block file.
 func Whole(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,36 +9,36 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A writer names the nodes of its pipeline. A service connects to none that the name service does not know: else
-// whoever may write a block could make it call any address of its network.
+// A writer names the nodes of its pipeline. A service connects only to nodes that the name service knows.
+// Otherwise anyone who may write a block could make it call any address of its network.
 
 const (
-	// membersFor is how long what the name service said is believed without a word.
+	// membersFor is how long an answer of the name service is believed.
 	membersFor = time.Minute
-	// membersPause is the least time between two questions, however many addresses are not known.
+	// membersPause is the least time between two questions, however many addresses are unknown.
 	membersPause = 200 * time.Millisecond
 	// membersPatience is how long an answer may take.
 	membersPatience = 500 * time.Millisecond
 )
 
-// members are the addresses of block services, as the name service has told them last.
+// members are the addresses of block services, as the name service last listed them.
 type members struct {
 	begin time.Time
 
 	asking sync.Mutex // held by whoever asks the name service
 	mu     sync.Mutex // guards the fields below
 	addrs  map[string]bool
-	asked  time.Duration // when the last question was; negative: there was none
+	asked  time.Duration // when the last question was; negative if there was none
 }
 
-// knows reports whether an address is known, and whether that was asked for since then.
+// knows reports whether an address is known, and whether the name service was asked since then.
 func (m *members) knows(addr string, since time.Duration) (known, asked bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.addrs[addr], m.asked >= since
 }
 
-// learn replaces what is known.
+// learn replaces the known addresses.
 func (m *members) learn(list []wire.StoreNode) {
 	addrs := make(map[string]bool, len(list))
 	for i := range list {
@@ -49,7 +49,7 @@ func (m *members) learn(list []wire.StoreNode) {
 	m.addrs = addrs
 }
 
-// ask asks the name service, unless somebody else has since then. What it does not answer changes nothing.
+// ask asks the name service, unless somebody else has since then. If there is no answer, nothing changes.
 func (m *members) ask(ctx context.Context, names Names, since time.Duration) {
 	m.asking.Lock()
 	defer m.asking.Unlock()
@@ -74,7 +74,7 @@ func (m *members) ask(ctx context.Context, names Names, since time.Duration) {
 	}
 }
 
-// checkPlaces refuses a pipeline through, or bytes from, somebody who is no member.
+// checkPlaces refuses a pipeline through, or bytes from, a node that is no member.
 func (s *Service) checkPlaces(ctx context.Context, a *pipe.WriteArgs) error {
 	places := make([]*wire.Place, 0, 1+2*len(a.Next))
 	places = append(places, a.From)
@@ -89,13 +89,14 @@ func (s *Service) checkPlaces(ctx context.Context, a *pipe.WriteArgs) error {
 	return nil
 }
 
-// Member reports whether a block service of this cluster is at an address. It asks the name service when it does not know.
+// Member reports whether addr belongs to a block service of this cluster. It asks the name service if it does
+// not know.
 func (s *Service) Member(ctx context.Context, addr string) bool {
 	if addr == s.cfg.Addr {
 		return true
 	}
 	now := time.Since(s.begin)
-	since := now // who is not known may have come just now
+	since := now // an unknown node may have joined just now
 	known, fresh := s.members.knows(addr, now-membersFor)
 	if known {
 		since = now - membersFor

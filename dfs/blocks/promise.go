@@ -6,11 +6,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// promiseStep is how much of a volume's room a writer is promised beyond what it has written. Larger: fewer looks at the disk;
-// smaller: less room that many writers who write nothing can take from others.
+// promiseStep is how many bytes of a volume's room are promised to a writer at a time. Larger: the disk is
+// asked less often. Smaller: many writers that write nothing take less room from others.
 const promiseStep = 4 << 20
 
-// use takes n bytes of what is promised, and has more promised when that is used up. The lock is held.
+// use takes n bytes of the promise, and enlarges it first if it is too small. The lock must be held.
 func (w *Writer) use(n int64) error {
 	if w.promised < n {
 		more := max(n, min(promiseStep, w.size-w.n))
@@ -23,14 +23,14 @@ func (w *Writer) use(n int64) error {
 	return nil
 }
 
-// promise changes what is kept for the writer. The lock is held.
+// promise adds n bytes to the writer's promise. The lock must be held.
 func (w *Writer) promise(n int64) {
 	w.promised += n
 	w.r.vol.pending.Add(n)
 }
 
-// Leave notes that the client has disconnected from the writer, and frees the space that was promised to it. A client that
-// resumes the block is promised it again.
+// Leave notes that the client has disconnected from the writer, and frees the space that was promised to it. A
+// client that resumes the block gets a new promise.
 func (w *Writer) Leave(now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *Writer) abandoned() bool {
 	return w.left && !w.over
 }
 
-// writers are those whose replicas are not finished.
+// writers returns the writers of unfinished replicas.
 func (s *Store) writers() (out []*Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// tellQuarantined reports once more what lies in quarantine, to a name service that may have
-// forgotten it: it has each deleted when enough good copies exist, and not before. Where a good
-// replica of the block is here again, nobody needs the bad one.
+// tellQuarantined reports again what is in quarantine, because a new name service may not know it. The name
+// service has each deleted once enough good copies exist. If a good replica of the block is here again, the bad
+// one is removed.
 func (s *Store) tellQuarantined() error {
 	var errs []error
 	for _, v := range s.volumes {
@@ -36,8 +36,7 @@ func (s *Store) tellQuarantined() error {
 	return errors.Join(errs...)
 }
 
-// superseded reports that a finished replica of the block, of this generation or a newer one, is
-// here.
+// superseded reports whether this store has a finished replica of the block, of this generation or a newer one.
 func (s *Store) superseded(b wire.Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

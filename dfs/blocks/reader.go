@@ -16,11 +16,11 @@ import (
 type Reader struct {
 	Block wire.Block
 	file  disk.File
-	crcs  []uint32 // of a block being written; a finished one has them on disk
+	crcs  []uint32 // of a block being written; those of a finished one are on disk
 }
 
-// Open opens a replica for reading. One of a lower generation than asked for is stale. A
-// replica that is being written can be read up to what it had when it was opened.
+// Open opens a replica for reading. A replica of a lower generation than asked for is Stale. A replica that is
+// being written can be read up to its length when it was opened.
 func (s *Store) Open(id wire.BlockID, gen uint64) (*Reader, error) {
 	s.mu.Lock()
 	r := s.at(id, gen)
@@ -85,19 +85,19 @@ func decodeTable(b []byte) []uint32 {
 	return out
 }
 
-// ReadAt reads data, unverified: the reader at the other end verifies.
+// ReadAt reads data without verifying it: the reader at the other end does.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) { return r.file.ReadAt(p, headerSize+off) }
 
 // Close closes the file.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Delete removes a replica of this generation or an older one; a newer one stays. One that
-// is quarantined goes for good.
+// Delete removes the replicas of this generation and older ones, and this generation from quarantine. A newer
+// replica stays.
 func (s *Store) Delete(b wire.Block) error {
 	gone := s.take(b)
 	for _, v := range s.volumes {
 		if v.failure() == nil {
-			_ = v.fs.Remove(badDir + "/" + fileName(b)) // mostly it is not there
+			_ = v.fs.Remove(badDir + "/" + fileName(b)) // usually it is not there
 		}
 	}
 	if len(gone) == 0 {
@@ -125,8 +125,8 @@ func (s *Store) take(b wire.Block) (gone []*replica) {
 	return gone
 }
 
-// quarantine moves a bad replica out of the way and reports it. It is kept until the name
-// service says that a good copy is safe.
+// quarantine moves a bad replica aside and reports it. It stays there until the name service says that a good
+// copy is safe.
 func (s *Store) quarantine(r *replica, b wire.Block, why string) {
 	s.mu.Lock()
 	if r.block != b || r.state != finished || !s.forget(r) {
@@ -140,14 +140,14 @@ func (s *Store) quarantine(r *replica, b wire.Block, why string) {
 	s.changes.corrupt(wire.BadBlock{Block: b, Why: why})
 }
 
-// Verify reads a whole replica and quarantines it if it is damaged. A replica that is not
-// finished, or not here, is left alone. report is as for CheckFile.
+// Verify reads a whole replica and quarantines it if it is damaged. It does nothing if the replica is
+// unfinished or not here. report is as for CheckFile.
 func (s *Store) Verify(id wire.BlockID, report func(n int)) error {
 	s.mu.Lock()
 	r := s.replicas[id].whole()
 	if r == nil || r.vol.failure() != nil {
 		s.mu.Unlock()
-		return nil //nolint:nilerr // it is gone, or its volume is, which was told
+		return nil //nolint:nilerr // it is gone, or its volume is, which was reported
 	}
 	b, path := r.block, r.path()
 	s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Store) Verify(id wire.BlockID, report func(n int)) error {
 	return r.vol.blame(err)
 }
 
-// Inspect says what is here of a block.
+// Inspect describes the replica of a block.
 func (s *Store) Inspect(id wire.BlockID) (wire.Replica, error) {
 	s.mu.Lock()
 	r := s.replicas[id]
@@ -184,7 +184,7 @@ func (s *Store) Inspect(id wire.BlockID) (wire.Replica, error) {
 	return out, nil
 }
 
-// Path is where a finished replica lies, for a reader on the same machine.
+// Path returns the path of a finished replica, for a reader on the same machine.
 func (s *Store) Path(id wire.BlockID, gen uint64) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Remote is a name service elsewhere.
+// Remote is a name service in another process.
 type Remote struct {
 	Client *rpc.Client
 	Addr   string

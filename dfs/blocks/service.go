@@ -23,7 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Names is how a block service reaches the name service. Calls may fail and are repeated.
+// Names is how a block service reaches the name service. Calls may fail and are then repeated.
 type Names interface {
 	Register(ctx context.Context, r wire.RegisterRequest) (wire.RegisterResponse, error)
 	Report(ctx context.Context, r wire.ReportRequest) error
@@ -31,7 +31,7 @@ type Names interface {
 	Nodes(ctx context.Context) ([]wire.StoreNode, error)
 }
 
-// Config is how a Service behaves. The comment says what zero means.
+// Config configures a Service. The comments say what zero means.
 type Config struct {
 	Node    wire.NodeName
 	Rack    string
@@ -40,28 +40,28 @@ type Config struct {
 	Names   Names
 	Client  *rpc.Client // to reach other block services
 
-	// BeatEvery is the pause between beats; news goes out sooner. 0 means 1 s.
+	// BeatEvery is the pause between beats; news is sent at once. 0 means 1 s.
 	BeatEvery time.Duration
 	// MaxBlock bounds what a writer may reserve; 0 means [wire.MaxBlock].
 	MaxBlock int64
-	// CopyStreams is how many replicas are sent at once for the name service; 0 means 2.
-	// Larger: faster repair, slower jobs.
+	// CopyStreams is how many replicas are sent at once on behalf of the name service; 0 means 2. Larger:
+	// faster repair, slower jobs.
 	CopyStreams int
-	// CopyRate bounds these copies together, in bytes a second; 0 means 32 MiB. While
-	// somebody reads or writes here it is divided by CopyYield; 0 means 3.
+	// CopyRate bounds these copies together, in bytes a second; 0 means 32 MiB. While users read or write here
+	// it is divided by CopyYield; 0 means 3.
 	CopyRate  int64
 	CopyYield int
-	// ScrubPeriod is how often every replica is read to find rot; 0 means three weeks, as
-	// HDFS does. ScrubRate bounds it, in bytes a second; 0 means 4 MiB.
+	// ScrubPeriod is how often every replica is read to find rot; 0 means three weeks, as in HDFS. ScrubRate
+	// bounds this reading, in bytes a second; 0 means 4 MiB.
 	ScrubPeriod time.Duration
 	ScrubRate   int64
-	// LeftFor is how long a replica that is not finished, and that nobody is connected to, waits for somebody who resumes it;
-	// 0 means 5 minutes: longer than the name service takes to have it recovered.
+	// LeftFor is how long an unfinished replica without a client is kept for one that may resume it. 0 means 5
+	// minutes, longer than the name service takes to have it recovered.
 	LeftFor time.Duration
-	// ProbeEvery is how often disks are tried; 0 means 2 s.
+	// ProbeEvery is how often disks are tested; 0 means 2 s.
 	ProbeEvery time.Duration
 	Timing     pipe.Timing
-	// Event is told what happened, for logs. It must not block.
+	// Event receives what happened, for logs. It must not block.
 	Event func(e Event)
 }
 
@@ -109,17 +109,17 @@ type Service struct {
 	store  *Store
 	copies chan struct{} // a slot for each copy under way
 	copied *rate.Limiter
-	wake   chan struct{} // there are news
+	wake   chan struct{} // signals news
 
 	keys       token.Ring
 	members    members
 	begin      time.Time
 	foreground foreground
-	refused    func(c rpc.Caller, route string, req any, err error) // hears of whom the service refuses by itself
+	refused    func(c rpc.Caller, route string, req any, err error) // hears what this service refuses
 	wg         sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
-	epoch   uint64     // highest seen
+	epoch   uint64     // the highest seen
 	session uint64
 }
 
@@ -128,7 +128,7 @@ func NewService(store *Store, cfg Config) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1), begin: time.Now(), foreground: foreground{begin: time.Now()}}
 	s.members.begin, s.members.asked = s.begin, -membersFor
 	s.copies = make(chan struct{}, s.cfg.CopyStreams)
-	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(4, s.cfg.CopyYield)*pipe.ChunkSize) // small steps: readers come in between
+	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(4, s.cfg.CopyYield)*pipe.ChunkSize) // small steps let readers in
 	store.changes.mu.Lock()
 	store.changes.wake = s.nudge
 	store.changes.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *Service) Register(srv *rpc.Server) {
 	handle(s, srv, api.BlockSuspect, token.Read, func(b wire.Block) (none struct{}, _ error) { s.suspect(b.ID); return none, nil })
 }
 
-// handle registers a small call, which is made with a token or not at all.
+// handle registers a small call that needs a token.
 func handle[Resp any](s *Service, srv *rpc.Server, method rpc.Method[wire.BlockRequest, Resp], op token.Op, fn func(wire.Block) (Resp, error)) {
 	rpc.Handle(srv, method, func(_ context.Context, c rpc.Caller, r wire.BlockRequest) (resp Resp, err error) {
 		if err := s.allow(c, r.Token, r.Block, op); err != nil {
@@ -170,22 +170,22 @@ func handle[Resp any](s *Service, srv *rpc.Server, method rpc.Method[wire.BlockR
 	})
 }
 
-// allow checks the token that comes with a request.
+// allow checks the token of a request.
 func (s *Service) allow(c rpc.Caller, text string, b wire.Block, op token.Op) error {
 	return s.keys.Check(text, b, op, c, time.Since(s.begin))
 }
 
-// suspect verifies a replica that a reader found damaged. That the reader was wrong is no
-// error: its network may lie.
+// suspect verifies a replica that a reader found damaged. It is no error if the reader was wrong: its network
+// may corrupt data.
 func (s *Service) suspect(id wire.BlockID) {
 	if err := s.store.Verify(id, func(int) {}); err != nil {
 		s.cfg.Event(Event{"quarantined", id, err})
 	}
 }
 
-// receive is one replica's part in a pipeline.
+// receive handles one replica's part in a pipeline.
 func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, st *rpc.Stream) {
-	if c.Node == "" { // not a copy, nor the second of a pipeline, whose first knows
+	if c.Node == "" { // not a copy, nor a replica behind another one, whose node counts the write
 		defer s.foreground.enter()()
 	}
 	w, err := s.prepare(ctx, c, a)
@@ -202,7 +202,7 @@ func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, s
 	}
 }
 
-// opener reaches the replicas behind this one.
+// opener returns what opens the pipeline behind this replica.
 func (s *Service) opener(ctx context.Context, a pipe.WriteArgs) func(notify func()) (*pipe.Sender, error) {
 	return func(notify func()) (*pipe.Sender, error) {
 		if len(a.Next) == 0 {
@@ -212,7 +212,7 @@ func (s *Service) opener(ctx context.Context, a pipe.WriteArgs) func(notify func
 	}
 }
 
-// Write begins a replica for a writer in this process, and the pipeline behind it.
+// Write begins a replica for a writer in this process, and opens the pipeline behind it.
 func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, error) {
 	w, err := s.prepare(ctx, rpc.Caller{Node: string(s.cfg.Node)}, a)
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, erro
 	})
 }
 
-// prepare makes the replica that packets will be appended to.
+// prepare creates or resumes the replica to append packets to.
 func (s *Service) prepare(ctx context.Context, c rpc.Caller, a pipe.WriteArgs) (*Writer, error) {
 	if err := s.allow(c, a.Token, a.Block, token.Write); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (s *Service) prepare(ctx context.Context, c rpc.Caller, a pipe.WriteArgs) (
 	return w, nil
 }
 
-// catchUp fetches what the others of a pipeline have already.
+// catchUp fetches what the other replicas of a pipeline have already.
 func (s *Service) catchUp(ctx context.Context, w *Writer, a pipe.WriteArgs) error {
 	b, length := a.Block, a.Start
 	b.Len = length
@@ -278,7 +278,7 @@ func (s *Service) catchUp(ctx context.Context, w *Writer, a pipe.WriteArgs) erro
 	return nil
 }
 
-// serveBlock answers a reader: the checksums, then the chunks, by sendfile where it can.
+// serveBlock answers a reader: the checksums, then the chunks, with sendfile where possible.
 func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, c rpc.Caller) {
 	want, rd, err := s.openRange(r, c)
 	if err != nil {
@@ -325,8 +325,8 @@ func (s *Service) openRange(r *http.Request, c rpc.Caller) (pipe.Range, *Reader,
 	return want, rd, nil
 }
 
-// sendBlock sends a part of a replica, by sendfile where there is one. It returns what went wrong on
-// our side only: readers go away in the middle all the time, and that says nothing about the disk.
+// sendBlock sends a part of a replica, with sendfile where there is one. It returns only errors of our side.
+// Readers disconnect all the time, which says nothing about the disk.
 func sendBlock(w io.Writer, rd *Reader, from, to int64) error {
 	f, ok := disk.OSFile(rd.file)
 	if !ok {
@@ -345,7 +345,7 @@ func sendBlock(w io.Writer, rd *Reader, from, to int64) error {
 	return nil
 }
 
-// A watchedReader remembers the error of what it reads.
+// A watchedReader remembers the error of its reader.
 type watchedReader struct {
 	r   io.Reader
 	err error
@@ -359,8 +359,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readFailed looks at a replica whose disk gave an error: it decides whether the block or
-// the volume is bad.
+// readFailed checks a replica whose disk returned an error, to find out whether the block or the volume is bad.
 func (s *Service) readFailed(id wire.BlockID, err error) {
 	s.cfg.Event(Event{"read failed", id, err})
 	s.suspect(id)

@@ -11,27 +11,27 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Dir is a data directory, by the name users know it by.
+// A Dir is a data directory with the path that users know.
 type Dir struct {
 	Path string
 	FS   disk.FS
 }
 
-// StoreConfig is what a Store needs to know.
+// StoreConfig configures a Store.
 type StoreConfig struct {
 	Node wire.NodeName
 	Dirs []Dir
-	// Reserve is what stays free on each disk, in bytes. Larger: more room for
-	// others' files, such as spills; fewer blocks. The default is the caller's.
+	// Reserve is how many bytes stay free on each disk. Larger: more room for other files, such as spills;
+	// fewer blocks. The caller chooses the default.
 	Reserve int64
-	// Tolerated is how many volumes may fail before the whole store gives up. 0 means that
-	// it lives as long as one volume does.
+	// Tolerated is how many volumes may fail before the whole store fails. 0 means that it works while one volume
+	// does.
 	Tolerated int
-	// NewID makes a name for a new volume.
+	// NewID returns a name for a new volume.
 	NewID func() string
 }
 
-// A Store is the replicas of one node. Its methods may be called by several goroutines.
+// A Store is the replicas of one node. Its methods may be called concurrently.
 type Store struct {
 	cfg     StoreConfig
 	volumes []*volume
@@ -39,7 +39,7 @@ type Store struct {
 	mu       sync.Mutex // guards the fields below
 	cluster  string
 	replicas map[wire.BlockID]*replica
-	next     int // where the search for a volume begins
+	next     int // where the search for a volume starts
 
 	changes changes
 }
@@ -57,13 +57,13 @@ type replica struct {
 	block  wire.Block
 	vol    *volume
 	state  replicaState
-	writer *Writer // who writes it now, if anybody
-	// old is the finished replica of an older generation, if there is one: it serves until this one is finished.
-	// Invariant: nil for a finished replica.
+	writer *Writer // the writer, while there is one
+	// old is the finished replica of an older generation, if there is one. It serves readers until this one is
+	// finished. Invariant: nil for a finished replica.
 	old *replica
 }
 
-// whole is the finished replica: this one, or the one that it will replace; nil if there is none. The lock is held.
+// whole returns the finished replica: r, or the one that r will replace, or nil. The lock must be held.
 func (r *replica) whole() *replica {
 	if r == nil || r.state == finished {
 		return r
@@ -71,7 +71,7 @@ func (r *replica) whole() *replica {
 	return r.old
 }
 
-// at finds the replica of a generation; if there is none, the newest of another. The lock is held.
+// at returns the replica of a generation, or else the newest of another. The lock must be held.
 func (s *Store) at(id wire.BlockID, gen uint64) *replica {
 	r := s.replicas[id]
 	if r != nil && r.old != nil && r.old.block.Gen == gen {
@@ -80,8 +80,8 @@ func (s *Store) at(id wire.BlockID, gen uint64) *replica {
 	return r
 }
 
-// forget takes a replica out of the index; one that it was to replace takes its place. It is false if the replica is not in
-// the index. The lock is held.
+// forget removes a replica from the index and restores the one that it was to replace. It is false if the replica is
+// not in the index. The lock must be held.
 func (s *Store) forget(r *replica) bool {
 	switch at := s.replicas[r.block.ID]; {
 	case at == r && r.old != nil:
@@ -96,9 +96,8 @@ func (s *Store) forget(r *replica) bool {
 	return true
 }
 
-// OpenStore opens data directories, throws away what was being written when the process
-// last ended, and indexes the rest. A directory that cannot be used is a failed volume; it
-// is an error if none can.
+// OpenStore opens data directories, deletes what the last process left unfinished, and indexes the rest. A
+// directory that cannot be used becomes a failed volume. If none can be used, OpenStore fails.
 func OpenStore(cfg StoreConfig) (*Store, error) {
 	s := &Store{cfg: cfg, replicas: map[wire.BlockID]*replica{}}
 	var errs []error
@@ -129,7 +128,7 @@ func OpenStore(cfg StoreConfig) (*Store, error) {
 	return s, nil
 }
 
-// index reads the names in a volume and the footers behind them.
+// index reads the file names of a volume and the footer of each file.
 func (s *Store) index(v *volume) error {
 	tmp, err := v.fs.ReadDir(tmpDir)
 	if err != nil {
@@ -158,8 +157,8 @@ func (s *Store) index(v *volume) error {
 	return nil
 }
 
-// adopt takes a file into the index if it is a replica; what is damaged is quarantined, what cannot be
-// read is an error: it may be whole. Of two generations the newer stays.
+// adopt adds a file to the index if it is a replica. It quarantines a damaged one. A file that cannot be read
+// is an error, since it may be whole. Of two generations the newer stays.
 func (s *Store) adopt(v *volume, dir, name string) error {
 	want, ok := parseName(name)
 	if !ok || dirOf(want) != dir {
@@ -179,15 +178,15 @@ func (s *Store) adopt(v *volume, dir, name string) error {
 	}
 	if err != nil {
 		s.changes.corrupt(wire.BadBlock{Block: want, Why: err.Error()})
-		_ = v.fs.Rename(dir+"/"+name, badDir+"/"+name) // it is not in the index either way
-		return nil                                     //nolint:nilerr // damage is told, and no fault of the volume
+		_ = v.fs.Rename(dir+"/"+name, badDir+"/"+name) // if this fails, it still is not in the index
+		return nil                                     //nolint:nilerr // the damage is reported; the volume is fine
 	}
 	if old := s.replicas[b.ID]; old != nil {
 		lose := &replica{block: b, vol: v, state: finished}
 		if b.Gen > old.block.Gen {
 			s.replicas[b.ID], lose = lose, old
 		}
-		_ = lose.vol.fs.Remove(lose.path()) // if it stays, it is found again at the next start
+		_ = lose.vol.fs.Remove(lose.path()) // if it stays, the next start finds it again
 		return nil
 	}
 	s.replicas[b.ID] = &replica{block: b, vol: v, state: finished}
@@ -201,14 +200,14 @@ func (r *replica) path() string {
 	return dirOf(r.block) + "/" + fileName(r.block)
 }
 
-// Cluster is the cluster the data belongs to, empty if none yet.
+// Cluster returns the cluster that the data belongs to, or "".
 func (s *Store) Cluster() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cluster
 }
 
-// Join writes down which cluster the data belongs to. A store of another refuses.
+// Join records which cluster the data belongs to. It fails if the data belongs to another.
 func (s *Store) Join(cluster string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +230,7 @@ func (s *Store) Join(cluster string) error {
 	return nil
 }
 
-// Close lets go of the files of replicas that were never finished. Nothing may use the store after
-// it.
+// Close closes the files of unfinished replicas. The store must not be used afterwards.
 func (s *Store) Close() error {
 	var errs []error
 	for _, w := range s.writers() {
@@ -281,8 +279,8 @@ func (s *Store) Volumes() []wire.Volume {
 	return out
 }
 
-// Probe looks whether the disks still work, and drops the replicas of those that do not.
-// The error, if any, says why the whole store is of no use any more.
+// Probe tests the disks and drops the replicas of those that fail. An error says why the whole store is
+// unusable.
 func (s *Store) Probe() error {
 	failed := 0
 	var last error

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Sum is the checksum of a finished replica's data as it was written: it comes from the checksums of
-// its chunks, so that nothing but their table is read.
+// Sum returns the checksum of a finished replica's data as it was written. It combines the checksums of the
+// chunks, so it reads nothing but their table.
 func (s *Store) Sum(b wire.Block) (uint32, error) {
 	r, err := s.Open(b.ID, b.Gen)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Store) Sum(b wire.Block) (uint32, error) {
 	return pipe.CombineChunks(decodeTable(table), b.Len), nil
 }
 
-// sumFile is the checksum of a file whose writer died: of the blocks before the last, and of what
-// was saved of that. It is false if not every block could be asked.
+// sumFile returns the checksum of a file whose writer died, up to what was saved of its last block, or false if some
+// block gave no answer.
 func (s *Service) sumFile(ctx context.Context, w wire.RecoverWork, last wire.Block, stored []wire.NodeName) (uint32, bool) {
 	list := w.Before
 	if last.Len > 0 {

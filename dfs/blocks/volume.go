@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A volume is one data directory. After the first failure that is the disk's fault it is
-// not used again until the process starts anew.
+// A volume is one data directory. After the first failure that is the disk's fault it is not used again until
+// the process restarts.
 type volume struct {
 	id      string
 	fs      disk.FS
@@ -42,8 +42,8 @@ const (
 	badDir      = "bad"
 )
 
-// openVolume prepares a data directory: the first time it is given an identity, later its
-// identity must fit. An empty cluster fits any.
+// openVolume prepares a data directory. The first time it gives it an identity; later its identity must match.
+// An empty cluster matches any.
 func openVolume(fsys disk.FS, want identity, reserve int64) (*volume, identity, error) {
 	got, err := readIdentity(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +109,8 @@ func writeIdentity(fsys disk.FS, id identity) error {
 	return fsys.SyncDir(".")
 }
 
-// blame decides whether an error is the disk's fault and, if so, gives the volume up. A full
-// disk is not a broken one.
+// blame decides whether an error is the disk's fault and, if so, fails the volume. A full disk is not a broken
+// one.
 func (v *volume) blame(err error) error {
 	if err == nil {
 		return nil
@@ -140,7 +140,7 @@ func (v *volume) failure() error {
 	return v.failed
 }
 
-// room is what may still be written, after the reserve and what is promised.
+// room returns how much may still be written, beyond the reserve and what is promised.
 func (v *volume) room() (total, free int64) {
 	total, free, err := v.fs.Free()
 	if err != nil {
@@ -158,7 +158,7 @@ func (v *volume) describe() wire.Volume {
 	return wire.Volume{ID: v.id, Total: total, Free: free}
 }
 
-// probe writes, syncs and removes a small file, as a block would be.
+// probe writes, syncs and removes a small file, as the volume does with a block.
 func (v *volume) probe() {
 	const name = tmpDir + "/probe"
 	err := func() error {
@@ -177,7 +177,7 @@ func (v *volume) probe() {
 	}
 }
 
-// place makes sure that a directory exists, durably.
+// place makes sure that a directory exists durably.
 func (v *volume) place(dir string) error {
 	if _, ok := v.synced.Load(dir); ok {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// copy sends a replica to other nodes for the name service.
+// copy sends a replica to other nodes on behalf of the name service.
 func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 	select {
 	case s.copies <- struct{}{}:
@@ -29,8 +29,8 @@ func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 	}
 }
 
-// send streams a finished replica down a pipeline. If it turns out to be damaged it is
-// quarantined, and nobody keeps what was sent.
+// send streams a finished replica down a pipeline. If it turns out to be damaged it is quarantined, and no receiver
+// keeps it.
 func (s *Service) send(ctx context.Context, w wire.CopyWork) error {
 	if len(w.Targets) == 0 {
 		return wire.Errorf(wire.Invalid, "%s: the copy has no destination", w.Block.ID)
@@ -80,8 +80,8 @@ func (s *Service) suspectSelf(id wire.BlockID, at int64) error {
 	return wire.Errorf(wire.Corrupt, "%s: chunk at %d is damaged at the source", id, at)
 }
 
-// recover brings the replicas of an abandoned block to one length and generation: the
-// shortest of those that are not empty, of the newest generation there is.
+// recover brings the replicas of an abandoned block to one length and generation. In the newest one, a finished
+// replica decides, else the shortest that is not empty.
 func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -103,7 +103,7 @@ func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	for _, f := range all {
 		switch {
 		case f.r.Gen != gen:
-		case f.r.Finished && !whole: // one that was finished says what the writer meant
+		case f.r.Finished && !whole: // a finished replica has the length that the writer meant
 			length, whole = f.r.Len, true
 		case f.r.Finished == whole && (length < 0 || f.r.Len < length):
 			length = f.r.Len
@@ -145,7 +145,7 @@ func (s *Service) settle(ctx context.Context, p wire.Place, r wire.BlockRequest)
 	return nil
 }
 
-// scrub reads every replica once a period, slowly, to find rot that nobody reads.
+// scrub slowly reads every replica once a period, to find rot in what nobody reads.
 func (s *Service) scrub(ctx context.Context) {
 	limit := rate.NewLimiter(rate.Limit(s.cfg.ScrubRate), max(pipe.ChunkSize, int(s.cfg.ScrubRate/4)))
 	t := time.NewTimer(s.cfg.ScrubPeriod / 4)
@@ -158,7 +158,7 @@ func (s *Service) scrub(ctx context.Context) {
 		}
 		begin := time.Now()
 		for _, b := range s.store.List() {
-			err := s.store.Verify(b.ID, func(n int) { _ = limit.WaitN(ctx, n) }) // an error means that ctx ended
+			err := s.store.Verify(b.ID, func(n int) { _ = limit.WaitN(ctx, n) }) // an error means that ctx has ended
 			if ctx.Err() != nil {
 				return
 			}

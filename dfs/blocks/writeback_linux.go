@@ -6,9 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/disk"
 )
 
-// startWriteback asks the system to begin writing a part of a file to disk, so that the sync at
-// its end has little left to wait for. It promises nothing and its error means nothing: the
-// sync decides.
+// startWriteback asks the system to start writing a part of a file to disk, so that the final sync has little
+// left to wait for. It guarantees nothing and its error does not matter: the sync decides.
 func startWriteback(f disk.File, off, n int64) {
 	of, ok := disk.OSFile(f)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Writer writes one replica. It ends by Finish or Discard; one that is let go is kept for
-// whoever resumes the block, until the block is deleted or the process ends.
+// A Writer writes one replica. It ends with Finish or Discard. If its client leaves, it stays for a while for
+// one that resumes the block.
 type Writer struct {
 	store *Store
 	r     *replica
@@ -21,17 +21,18 @@ type Writer struct {
 	file     disk.File
 	crcs     []uint32
 	n        int64 // Invariant: all but the last of crcs stand for whole chunks.
-	size     int64 // the most that it may become
+	size     int64 // the largest size that the block may reach
 	promised int64 // of the volume's room, beyond what is written
-	left     bool  // nobody is connected to it any more
+	left     bool  // no client is connected to it any more
 	leftAt   time.Duration
 	over     bool // finished, discarded, or resumed by another Writer
 }
 
 var _ pipe.Replica = (*Writer)(nil)
 
-// Begin starts a new replica. size is what the block may grow to; the volume must have that much
-// free, and keeps a part of it for the writer, step by step. An older generation that is here serves until this one is finished, and then gives way.
+// Begin starts a new replica. The block may grow to size bytes. The volume must have that much free, and
+// promises it to the writer step by step. A replica of an older generation serves readers until this one is
+// finished.
 func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	vol, err := s.pick(fileSize(size))
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	return w, nil
 }
 
-// create puts the replica into the index and makes its file. Who finds the writer there waits for that.
+// create adds the replica to the index and creates its file. Whoever finds the writer there waits for that.
 func (w *Writer) create() (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +63,7 @@ func (w *Writer) create() (err error) {
 	return err
 }
 
-// replace puts a new replica into the index, in front of an older generation.
+// replace puts a new replica into the index in place of an older generation.
 func (s *Store) replace(r *replica) error {
 	s.mu.Lock()
 	old := s.replicas[r.block.ID]
@@ -71,13 +72,13 @@ func (s *Store) replace(r *replica) error {
 		s.mu.Unlock()
 		if old.block.Gen == r.block.Gen {
 			if w != nil && w.abandoned() && w.Discard() {
-				return s.replace(r) // half a replica that nobody goes on with: a copy of the whole takes its place
+				return s.replace(r) // an unfinished replica without a client gives way to a complete copy
 			}
 			return wire.Errorf(wire.Exists, "%s generation %d is here already", r.block.ID, r.block.Gen)
 		}
 		return wire.Errorf(wire.Stale, "%s is here in generation %d, newer than %d", r.block.ID, old.block.Gen, r.block.Gen)
 	}
-	var half *replica // gives way at once: nobody was promised anything of it
+	var half *replica // an unfinished replica gives way at once: nobody was promised it
 	if r.old = old.whole(); old != nil && r.old != old {
 		half, old.old = old, nil
 	}
@@ -109,7 +110,7 @@ func (s *Store) dispose(r *replica) {
 	}
 }
 
-// Append adds a chunk. Only the last may be shorter than the others.
+// Append adds a chunk. Only the last chunk may be shorter than the others.
 func (w *Writer) Append(chunk []byte, crc uint32) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +133,8 @@ func (w *Writer) Append(chunk []byte, crc uint32) error {
 	return nil
 }
 
-// writebackStep is how many bytes gather before the disk is asked to begin with them. Smaller: more
-// calls; larger: a longer sync at the end of the block.
+// writebackStep is how many bytes collect before the disk is asked to start writing them. Smaller: more calls;
+// larger: a longer sync at the end of the block.
 const writebackStep = 4 << 20
 
 func (w *Writer) stale() error {
@@ -185,14 +186,14 @@ func (w *Writer) seal(b wire.Block) error {
 	return w.file.Close()
 }
 
-// end gives back what the writer held. The lock is held.
+// end releases what the writer held. The lock must be held.
 func (w *Writer) end() {
 	w.over = true
 	w.promise(-w.promised)
 	w.file = nil
 }
 
-// letGo closes the file and leaves it: the next start throws it away.
+// letGo closes the file and leaves it for the next start to delete.
 func (w *Writer) letGo() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,8 +205,8 @@ func (w *Writer) letGo() error {
 	return file.Close()
 }
 
-// Discard removes the replica as if it had never been begun. It is false, and nothing is
-// removed, if this writer was done with before.
+// Discard removes the replica as if it had never been begun. If the writer has ended before, Discard does
+// nothing and reports false.
 func (w *Writer) Discard() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +214,7 @@ func (w *Writer) Discard() bool {
 		return false
 	}
 	if w.file != nil {
-		_ = w.file.Close() // nobody wants the content
+		_ = w.file.Close() // the content is unwanted
 		_ = w.r.vol.fs.Remove(w.r.path())
 	}
 	w.end()
@@ -223,8 +224,8 @@ func (w *Writer) Discard() bool {
 	return true
 }
 
-// Resume carries on with a block whose pipeline broke: its replica here is cut to length
-// bytes and becomes of generation gen. It may grow to size. The writer that had it before can no longer write it.
+// Resume continues a block whose pipeline broke. It cuts the replica here to length bytes, gives it generation
+// gen, and lets it grow to size. An earlier Writer of the replica cannot write to it any more.
 func (s *Store) Resume(id wire.BlockID, gen uint64, length, size int64) (*Writer, error) {
 	s.mu.Lock()
 	r := s.replicas[id]
@@ -239,7 +240,7 @@ func (s *Store) Resume(id wire.BlockID, gen uint64, length, size int64) (*Writer
 	old := r.writer
 	s.mu.Unlock()
 	if old != nil {
-		old.mu.Lock() // waits for the chunk, or the sync, that is under way
+		old.mu.Lock() // waits for a chunk or sync in progress
 		defer old.mu.Unlock()
 		if !old.over {
 			return s.takeOver(r, old, gen, length, size)
@@ -248,7 +249,7 @@ func (s *Store) Resume(id wire.BlockID, gen uint64, length, size int64) (*Writer
 	return s.reopen(r, gen, length, size)
 }
 
-// settle brings the replica of an abandoned block to its last length and generation.
+// settle brings the replica of an abandoned block to its final length and generation.
 func (s *Store) settle(b wire.Block) error {
 	w, err := s.Resume(b.ID, b.Gen, b.Len, b.Len)
 	if err != nil {
@@ -265,7 +266,7 @@ func cut(b wire.Block, have, length int64) (int64, error) {
 	return pipe.Chunks(length), nil
 }
 
-// takeOver resumes a replica that is being written. The old writer's lock is held.
+// takeOver resumes a replica that is being written. The caller holds the old writer's lock.
 func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length, size int64) (*Writer, error) {
 	keep, err := cut(r.block, old.n, length)
 	if err != nil {
@@ -280,7 +281,7 @@ func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length, size int64
 	})
 }
 
-// reopen resumes a replica that was finished here while another failed.
+// reopen resumes a replica that was finished here while another one failed.
 func (s *Store) reopen(r *replica, gen uint64, length, size int64) (*Writer, error) {
 	keep, err := cut(r.block, r.block.Len, length)
 	if err != nil {
@@ -298,7 +299,7 @@ func (s *Store) reopen(r *replica, gen uint64, length, size int64) (*Writer, err
 		err = f.Truncate(headerSize + length)
 	}
 	if err != nil {
-		_ = f.Close() // the error above counts
+		_ = f.Close() // the error above matters
 		return nil, r.vol.blame(err)
 	}
 	old := r.block

@@ -1,5 +1,5 @@
-// Package dfstest is a whole block store in one process, for tests: the real name service and
-// block services, on loopback and on the test's own disks.
+// Package dfstest runs a whole block store in one process, for tests: the real name service and block services,
+// on loopback and the test's own disks.
 package dfstest
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Config is what a store is like.
+// Config configures a store.
 type Config struct {
 	Nodes int
 	Racks int // 0 means 1
 	// Names and Blocks change the services' configuration, if set.
 	Names  func(c *names.Config)
 	Blocks func(c *blocks.Config)
-	// Disk gives a node another disk than a temporary directory, Dir another directory.
+	// Disk gives a node another disk than a temporary directory. Dir gives it another directory.
 	Disk func(i int) disk.FS
 	Dir  func(i int) string
 }
@@ -59,7 +59,7 @@ type Node struct {
 	stop    func()
 }
 
-// Timing is quick, for tests, and slow enough for a machine that others use, too.
+// Timing is quick, as tests need, but slow enough for a shared machine.
 var Timing = pipe.Timing{Ack: 2 * time.Second}
 
 // Start starts a store that ends with the test.
@@ -99,7 +99,7 @@ func (c *Cluster) stopAll() {
 	c.StopNames()
 }
 
-// StartNames starts the name service, again on the address it had.
+// StartNames starts the name service, at its former address if it ran before.
 func (c *Cluster) StartNames() {
 	c.t.Helper()
 	root, err := disk.OpenRoot(filepath.Join(c.dir, "names"))
@@ -112,7 +112,7 @@ func (c *Cluster) StartNames() {
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(begin) }, time.Now
 	cfg.SafeExtension, cfg.DeadAfter, cfg.LeaseTimeout = 50*time.Millisecond, 2*time.Second, 3*time.Second
 	cfg.DeleteDelay = 200 * time.Millisecond
-	cfg.Superuser = "ann" // as whom Client's clients act
+	cfg.Superuser = "ann" // the user of Client's clients
 	if c.cfg.Names != nil {
 		c.cfg.Names(&cfg)
 	}
@@ -208,14 +208,14 @@ func (n *Node) Start() {
 	})
 }
 
-// Stop ends the node as a crash does: without a word.
+// Stop ends the node as a crash does, without a farewell.
 func (n *Node) Stop() {
 	if n.stop != nil {
 		n.stop()
 	}
 }
 
-// BytesSent is what the node has sent since it was started, of blocks.
+// BytesSent returns how many bytes of blocks the node has sent since it was started.
 func (n *Node) BytesSent() (sum int64) {
 	for p, b := range n.meter.Read() {
 		if p.What == rpc.Block {
@@ -225,14 +225,13 @@ func (n *Node) BytesSent() (sum int64) {
 	return sum
 }
 
-// Inside makes a client one that is in the node's own process.
+// Inside makes a client run in the node's own process.
 func (n *Node) Inside(c *dfs.Config) {
 	c.Node = n.Name
 	c.Own = func(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, error) { return n.service.Write(ctx, a) }
 }
 
-// Client returns a client that runs on the node of that name, or elsewhere if it is empty. It ends
-// with the test.
+// Client returns a client that runs on the named node, or on none if the name is empty. It ends with the test.
 func (c *Cluster) Client(on wire.NodeName, change ...func(*dfs.Config)) *dfs.Client {
 	c.t.Helper()
 	rc := rpc.NewClient(rpc.ClientConfig{User: "ann"})
@@ -245,7 +244,7 @@ func (c *Cluster) Client(on wire.NodeName, change ...func(*dfs.Config)) *dfs.Cli
 	return cl
 }
 
-// Wait waits until something is true, and fails the test if that takes half a minute.
+// Wait waits until done returns true, and fails the test after half a minute.
 func (c *Cluster) Wait(what string, done func() bool) {
 	c.t.Helper()
 	for begin := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
@@ -255,7 +254,7 @@ func (c *Cluster) Wait(what string, done func() bool) {
 	}
 }
 
-// Healthy waits until fsck finds nothing wrong.
+// Healthy waits until fsck finds no fault.
 func (c *Cluster) Healthy() {
 	c.t.Helper()
 	c.Wait("fsck reports all files healthy", func() bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Flip flips a bit of the data in so many replicas of every block of a file, in all at the same
-// place: damage in different chunks does not hurt, a reader takes each from where it is good.
+// Flip flips one bit in that many replicas of every block of a file, at the same place in each. Damage in
+// different chunks would not hurt, since a reader takes each chunk from a good replica.
 func Flip(t testing.TB, c *Cluster, cl *dfs.Client, path string, replicas int) {
 	t.Helper()
 	loc, err := cl.Locate(t.Context(), path, 0, -1)
@@ -49,7 +49,7 @@ func flipOne(t testing.TB, name string, at int64) {
 	}
 }
 
-// blockFile finds the file of a block on a node.
+// blockFile returns the file of a block on a node.
 func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
 	t.Helper()
 	for _, name := range n.blockFiles(t) {
@@ -70,7 +70,7 @@ func (n *Node) blockFiles(t testing.TB) []string {
 	return files
 }
 
-// Damaged counts the block files of all nodes that are not whole.
+// Damaged counts the damaged block files of all nodes.
 func Damaged(t testing.TB, c *Cluster) (bad int) {
 	t.Helper()
 	for _, n := range c.Nodes {

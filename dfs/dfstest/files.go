@@ -11,14 +11,14 @@ import (
 	"github.com/millrace/millrace/dfs"
 )
 
-// Noise is n bytes that nothing can shorten, the same for the same seed.
+// Noise returns n incompressible bytes that depend only on the seed.
 func Noise(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b) // never fails
 	return b
 }
 
-// Put writes a file, in pieces that fit no chunk. If that fails it is given up.
+// Put writes a file in pieces that do not match the chunks. If that fails, it aborts the file.
 func Put(c *dfs.Client, path string, data []byte, o dfs.CreateOptions) error {
 	w, err := c.Create(context.Background(), path, o)
 	if err != nil {
@@ -42,7 +42,7 @@ func Get(c *dfs.Client, path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// WantFile reads a file and compares it.
+// WantFile reads a file and compares it with want.
 func WantFile(t testing.TB, c *dfs.Client, path string, want []byte) {
 	t.Helper()
 	got, err := Get(c, path)

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// apply makes one edit in memory, now or when the journal is replayed. An error means
-// that the edit does not fit what is there.
+// apply makes one edit in memory: now, or when the journal is replayed. It fails if the edit does not fit the
+// namespace.
 func (s *Service) apply(seq uint64, e *edit) error {
 	switch e.op {
 	case opPut:
@@ -49,7 +49,7 @@ func (s *Service) apply(seq uint64, e *edit) error {
 	return s.applyFile(seq, i, e)
 }
 
-// applyFile makes the edits of files.
+// applyFile applies an edit to a file.
 func (s *Service) applyFile(seq uint64, i *inode, e *edit) error {
 	if e.op == opReplica {
 		before := i.own()
@@ -102,7 +102,7 @@ func (s *Service) applyPut(seq uint64, e *edit) error {
 	return nil
 }
 
-// link puts an inode into its directory; a shadow beside the entries.
+// link adds an inode to its directory. A shadow goes beside the entries.
 func (t *tree) link(i *inode) {
 	d := i.parent.dir
 	if i.snapshot() {
@@ -142,8 +142,7 @@ func (s *Service) touch(dir *inode, seq uint64, mtime int64) {
 	s.dirty[dir.id] = struct{}{}
 }
 
-// charge adds what an inode counts, or takes it away, from its owner and all
-// directories above it.
+// charge adds an inode's usage to its owner and to every directory above it. With sign -1 it takes it away.
 func (t *tree) charge(i *inode, u usage, sign int64) {
 	i.owner.use.add(u, sign)
 	chargeDirs(i.parent, u, sign)
@@ -155,7 +154,7 @@ func chargeDirs(dir *inode, u usage, sign int64) {
 	}
 }
 
-// recharge counts the difference to what an inode counted before.
+// recharge replaces an inode's earlier usage by its present one.
 func (t *tree) recharge(i *inode, before usage) {
 	t.charge(i, before, -1)
 	t.charge(i, i.own(), 1)
@@ -177,7 +176,7 @@ func (s *Service) applyMove(seq uint64, i *inode, e *edit) error {
 	return nil
 }
 
-// applyRemove takes an inode out with all below it.
+// applyRemove removes an inode and all below it.
 func (s *Service) applyRemove(seq uint64, i *inode, mtime int64) {
 	s.unlink(i)
 	chargeDirs(i.parent, i.total(), -1)
@@ -185,7 +184,7 @@ func (s *Service) applyRemove(seq uint64, i *inode, mtime int64) {
 	s.forget(i, i.frozen())
 }
 
-// forget drops an inode and all below it from the tables. What is frozen was charged as a whole.
+// forget drops an inode and all below it from the tables. Snapshots were charged as a whole.
 func (s *Service) forget(i *inode, frozen bool) {
 	delete(s.inodes, i.id)
 	s.dirty[i.id] = struct{}{}
@@ -216,7 +215,7 @@ func (s *Service) forget(i *inode, frozen bool) {
 	}
 }
 
-// applyBlock adds a block to an open file or changes its last.
+// applyBlock adds a block to an open file or changes its last one.
 func (s *Service) applyBlock(i *inode, e *edit) error {
 	f := i.file
 	before := i.own()
@@ -245,7 +244,7 @@ func (s *Service) applyBlock(i *inode, e *edit) error {
 	return nil
 }
 
-// finish ends the writing of a block: nodes that reported it as it became hold it.
+// finish ends the writing of a block. The nodes that have reported it become its replicas.
 func (s *Service) finish(b *block) {
 	u := b.building
 	b.building = nil
@@ -269,7 +268,7 @@ func (s *Service) applyDrop(i *inode) error {
 	return nil
 }
 
-// applyClose ends the writing of a file. What a shadow replaces was removed before.
+// applyClose ends the writing of a file. What a shadow replaces is removed already.
 func (s *Service) applyClose(seq uint64, i *inode, e *edit) error {
 	f := i.file
 	if f.last() != nil && f.last().building != nil {
@@ -287,10 +286,10 @@ func (s *Service) applyClose(seq uint64, i *inode, e *edit) error {
 	return nil
 }
 
-// applyRights gives an inode another owner, who from now on is charged for it, another group and another mode.
+// applyRights gives an inode another owner, group and mode. From now on the new owner is charged for it.
 func (s *Service) applyRights(i *inode, e *edit) {
 	u := i.own()
-	if i == s.root { // nobody is charged for it
+	if i == s.root { // nobody is charged for the root
 		u = usage{}
 	}
 	i.owner.use.add(u, -1)

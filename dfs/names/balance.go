@@ -7,19 +7,18 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// balancePatience is how long nothing may be movable before balancing ends: nodes tell
-// what they hold with their beats.
+// balancePatience is how long balancing goes on while nothing can be moved. Nodes report what they hold only
+// with their beats.
 const balancePatience = 10 * time.Second
 
-// A balancer moves replicas from full nodes to empty ones: a copy, then the deletion of
-// the surplus.
+// A balancer moves replicas from full nodes to empty ones: it copies each, then deletes the surplus.
 type balancer struct {
 	running   bool
 	threshold float64
 	count     int64
 	bytes     int64
 	why       string
-	idle      time.Duration          // since when nothing could be moved
+	idle      time.Duration          // the last time anything could be moved
 	moved     map[wire.BlockID]*node // copied away from this node; it is the surplus
 }
 
@@ -67,7 +66,7 @@ func (n *node) fullness() float64 {
 	return float64(used) / float64(total)
 }
 
-// spreadOfUse is the mean share of used bytes and the largest distance from it.
+// spreadOfUse returns the mean share of used bytes and a node's largest distance from it.
 func (f *fleet) spreadOfUse() (mean, worst float64) {
 	var total, used int64
 	for _, n := range f.nodes {
@@ -88,7 +87,7 @@ func (f *fleet) spreadOfUse() (mean, worst float64) {
 	return mean, worst
 }
 
-// tickBalance plans moves. Repairs come first: they took what streams they need.
+// tickBalance plans moves. Repairs have already taken the streams they need.
 func (s *Service) tickBalance(now time.Duration) {
 	m := &s.balance
 	if !m.running {
@@ -112,7 +111,7 @@ func (s *Service) tickBalance(now time.Duration) {
 	}
 }
 
-// inFlight is how the use of nodes will change by copies and deletions under way.
+// inFlight returns how copies and deletions under way will change the use of each node.
 func (s *Service) inFlight() map[*node]int64 {
 	change := map[*node]int64{}
 	for _, list := range s.copies {
@@ -153,8 +152,7 @@ func (s *Service) moveFrom(from *node, mean float64, change map[*node]int64, now
 	return moves
 }
 
-// emptier finds the emptiest node below the mean that may take a block from another
-// without loss of spread.
+// emptier returns the emptiest node below the mean to which from can move a block without losing spread.
 func (s *Service) emptier(b *block, from *node, mean float64, change map[*node]int64, now time.Duration) (best *node) {
 	c := b.count()
 	if c.live != c.wanted || c.corrupt+c.leaving > 0 {
@@ -178,7 +176,7 @@ func (s *Service) emptier(b *block, from *node, mean float64, change map[*node]i
 	return best
 }
 
-// racksWithout counts the racks after a move.
+// racksWithout counts the racks of a block after a move.
 func (b *block) racksWithout(from, to *node) int {
 	racks := map[string]bool{to.rack: true}
 	for _, r := range b.replicas {

@@ -9,8 +9,8 @@ import (
 // reportPatience is how long the next page of a report may take.
 const reportPatience = 30 * time.Second
 
-// Register introduces a block service, or one that was restarted or taken for dead.
-// What it holds is known only after its report.
+// Register introduces a block service: a new one, or one that was restarted or taken for dead. Only its report tells
+// what it holds.
 func (s *Service) Register(r wire.RegisterRequest) (wire.RegisterResponse, error) {
 	return do(s, func() (none wire.RegisterResponse, err error) {
 		if r.Cluster != "" && r.Cluster != s.cluster {
@@ -37,7 +37,7 @@ func (s *Service) Register(r wire.RegisterRequest) (wire.RegisterResponse, error
 			s.rebuild()
 		}
 		if racks == 1 && s.liveRacks() > 1 {
-			s.settleAll() // what lay in one rack can be spread now
+			s.settleAll() // blocks in one rack can be spread now
 		}
 		return wire.RegisterResponse{Cluster: s.cluster, Epoch: s.epoch, Session: n.session}, s.broken
 	})
@@ -54,7 +54,7 @@ func (s *Service) newNode(name wire.NodeName) *node {
 	return n
 }
 
-// inSession finds a node by its session; nil: it must register.
+// inSession returns the node with this session, or nil if it must register.
 func (f *fleet) inSession(name wire.NodeName, session uint64) *node {
 	if n := f.byName[name]; n != nil && n.session == session && !n.dead {
 		return n
@@ -90,7 +90,7 @@ func (s *Service) Report(r wire.ReportRequest) error {
 	return err
 }
 
-// endReport forgets replicas that a complete report does not have.
+// endReport forgets the replicas that a complete report did not list.
 func (s *Service) endReport(n *node) {
 	seen := n.report.seen
 	n.report, n.reported = nil, true
@@ -135,7 +135,7 @@ func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 	})
 }
 
-// news takes in what a beat tells.
+// news processes what a beat reports.
 func (s *Service) news(n *node, r *wire.BeatRequest, now time.Duration) error {
 	for _, b := range r.Deleted {
 		s.deleted(n, b)

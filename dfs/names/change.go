@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// refuses says why adding to what is used would break the quota.
+// refuses returns why adding to what is used would break the quota, or "".
 func (q quota) refuses(used, add usage) string {
 	if n := add.files + add.dirs; q.files >= 0 && n > 0 && used.files+used.dirs+n > q.files {
 		return fmt.Sprintf("%d files and directories are used of %d allowed", used.files+used.dirs, q.files)
@@ -17,8 +17,8 @@ func (q quota) refuses(used, add usage) string {
 	return ""
 }
 
-// Rename moves a file or directory in one step. A client that lost the answer and asks
-// again gets NotFound for From and can look whether To is what it moved.
+// Rename moves a file or directory in one step. A client that lost the answer and asks again gets NotFound for
+// From. It can then check whether To is what it moved.
 func (s *Service) Rename(r wire.RenameRequest) (wire.FileInfo, error) {
 	return do(s, func() (wire.FileInfo, error) { return s.rename(s.actor(r.User, r.Super), &r) })
 }
@@ -26,8 +26,8 @@ func (s *Service) Rename(r wire.RenameRequest) (wire.FileInfo, error) {
 // maxMoves bounds the moves of one call: others wait meanwhile.
 const maxMoves = 1000
 
-// RenameAll moves files, each in a step of its own that replaces what is there, and waits for the disk once. It stops at the
-// first that fails. One that is not there any more, but at its new name, was moved before.
+// RenameAll renames files one by one, each replacing what is there, and waits for the disk once. It stops at
+// the first failure. A file that is gone but exists under its new name counts as moved already.
 func (s *Service) RenameAll(r wire.RenameAllRequest) error {
 	if len(r.Moves) > maxMoves {
 		return wire.Errorf(wire.Invalid, "%d moves in one call: at most %d", len(r.Moves), maxMoves)
@@ -88,7 +88,7 @@ func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, e
 	return s.info(a, i, r.To), nil
 }
 
-// mayReplace is an error unless a may remove a directory with all below it.
+// mayReplace returns an error unless a may remove a directory and all below it.
 func (s *Service) mayReplace(a *actor, i *inode) error {
 	if top := hasSnapshots(i); top != nil {
 		return wire.Errorf(wire.Invalid, "replace %s: %s has snapshots: remove them first (millrace dfs snapshot rm)", i.path(), top.path())
@@ -129,8 +129,8 @@ func (s *Service) move(r *wire.RenameRequest, i *inode, c claim) ([]edit, error)
 	return append(edits, edit{op: opMove, id: i.id, parent: parent, name: c.name, mtime: now}), nil
 }
 
-// Delete removes a file, or with Recursive a directory with all below it. A second
-// Delete of the same name is NotFound.
+// Delete removes a file, or with Recursive a directory and all below it. A second Delete of the same name
+// returns NotFound.
 func (s *Service) Delete(r wire.DeleteRequest) error {
 	_, err := do(s, func() (none struct{}, err error) {
 		a, i, err := s.toChange(r.User, r.Super, r.Path)
@@ -219,7 +219,7 @@ func (s *Service) SetQuota(r wire.QuotaRequest) error {
 	return err
 }
 
-// keepQuota fills in the limits that are to stay.
+// keepQuota fills in the limits that stay as they are.
 func (t *tree) keepQuota(r *wire.QuotaRequest, e *edit) {
 	have := quota{noLimit, noLimit}
 	if i := t.inodes[e.id]; r.Of == "" {

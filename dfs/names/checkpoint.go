@@ -18,27 +18,26 @@ var (
 	stateKey    = []byte("state")
 )
 
-// A state is what the checkpoint holds beside inodes. It is stored as JSON: it is small
-// and rarely read.
+// A state is what the checkpoint holds beside inodes. It is stored as JSON, since it is small and rarely read.
 type state struct {
 	Version   int                 `json:"version"`
 	Cluster   string              `json:"cluster"`
 	Epoch     uint64              `json:"epoch"`
-	Applied   uint64              `json:"applied"` // the last journal record in it
+	Applied   uint64              `json:"applied"` // the last journal record included
 	NextFile  wire.FileID         `json:"next_file"`
 	NextBlock wire.BlockID        `json:"next_block"`
 	Gen       uint64              `json:"gen"`
 	Users     map[string][2]int64 `json:"users,omitempty"` // quotas: files, bytes
 	Draining  []wire.NodeName     `json:"draining,omitempty"`
-	// Inodes is how many entries the inodes have: each has its own checksum, which says nothing about one that is gone. 0: written by a
-	// version that did not count, or nothing was saved yet.
+	// Inodes is the number of entries. Each has its own checksum, but that does not show that one is missing. 0
+	// means that an older version wrote the state, or that nothing was saved yet.
 	Inodes int `json:"inodes,omitempty"`
 }
 
-// stateVersion is of the checkpoint as a whole. Version 1 had no rights; it is read.
+// stateVersion is that of the whole checkpoint. Version 1, without rights, can still be read.
 const stateVersion = 2
 
-// state describes the service; the lock is held for reading.
+// state describes the service. The caller holds the lock for reading.
 func (s *Service) state() state {
 	st := state{
 		Version: stateVersion, Cluster: s.cluster, Epoch: s.epoch, Applied: s.applied,
@@ -56,8 +55,8 @@ func (s *Service) state() state {
 // A change is one entry to be written; a nil value removes it.
 type change struct{ key, value []byte }
 
-// Checkpoint brings the checkpoint up to date and drops what of the journal is no
-// longer needed. It runs by itself every Config.CheckpointEvery records.
+// Checkpoint brings the checkpoint up to date and drops old journal files. The service calls it every
+// Config.CheckpointEvery records.
 func (s *Service) Checkpoint() error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
@@ -73,7 +72,7 @@ func (s *Service) save() error {
 	s.mu.RLock()
 	st, dirty := s.state(), s.dirty
 	s.dirty = map[wire.FileID]struct{}{} // only writers and savers touch it
-	dirty[rootID] = struct{}{}           // it is counted, too
+	dirty[rootID] = struct{}{}           // the root counts, too
 	changes := s.changes(dirty)
 	s.mu.RUnlock()
 	// A checkpoint must not be ahead of the journal.
@@ -151,7 +150,7 @@ func readState(tx *bolt.Tx) (st state, err error) {
 
 var errNoState = wire.Errorf(wire.Corrupt, "entry %q is lost (millrace dfs repair says what can be saved)", stateKey)
 
-// missing is an error if fewer entries were read than there were when the state was written.
+// missing returns an error if fewer entries were read than the state counts.
 func (st *state) missing(read int) error {
 	if st.Inodes > 0 && read != st.Inodes {
 		return wire.Errorf(wire.Corrupt, "it has %d entries of %d", read, st.Inodes)
@@ -184,7 +183,7 @@ func eachImage(tx *bolt.Tx, fn func(id wire.FileID, m *image) error) error {
 	})
 }
 
-// entry reads one.
+// entry decodes one entry.
 func entry(k, v []byte) (wire.FileID, *image, error) {
 	if len(k) != 8 {
 		return 0, nil, wire.Errorf(wire.Corrupt, "entry %x: not a key", k)

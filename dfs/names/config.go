@@ -20,86 +20,85 @@ type Config struct {
 	Disk disk.FS
 	// Journal bounds its files; zero values are its own defaults.
 	Journal journal.Config
-	// Checkpoint is the path of the bbolt file. Its lock keeps a second service away.
+	// Checkpoint is the path of the bbolt file. Its lock keeps out a second service.
 	Checkpoint string
 	// CheckpointEvery is how many journal records may pass between checkpoints. Larger:
 	// less writing, longer restarts. (ours)
 	CheckpointEvery int
 
-	// Now is a clock that never jumps: leases and timeouts are measured with it.
+	// Now is a clock that never jumps. Leases and timeouts use it.
 	Now func() time.Duration
-	// Wall tells modification times and nothing else.
+	// Wall returns the time of day, for modification times only.
 	Wall func() time.Time
 	// Rand chooses nodes and the cluster's name.
 	Rand *rand.Rand
 	// Secret makes 32 bytes that nobody can guess, for the keys of block tokens.
 	Secret func() []byte
-	// KeyEvery is how long a key signs block tokens, and how long nodes know it before. TokenLife is how long a token is
-	// good. Shorter: what was learnt in secret is of use for less time, and long reads ask again more often. (HDFS: 10 h
-	// both; ours 1 h)
+	// KeyEvery is how long a key signs block tokens; nodes know it for as long before. TokenLife is how long a
+	// token is valid. Shorter values limit what a stolen key or token is worth, but long reads ask for tokens
+	// more often. (HDFS: 10 h both; ours 1 h)
 	KeyEvery, TokenLife time.Duration
-	// Superuser may do everything, and so may members of Supergroup. Admins says that those whom the server knows to be
-	// administrators may, too; it must not be set where callers are believed without proof.
+	// Superuser may do everything, as may members of Supergroup. Admins extends this to whomever the server
+	// knows to be an administrator. It must not be set where callers need not prove who they are.
 	Superuser, Supergroup string
 	Admins                bool
 	// Groups lists the groups of a user; nil means that nobody has any. It must not block.
 	Groups func(user string) []string
-	// Umask is taken from the modes of new files (0666) and directories (0777) of clients that say none. (HDFS: 022)
+	// Umask applies to new files (0666) and directories (0777) of clients that send none. (HDFS: 022)
 	Umask uint16
-	// TrashAfter is how long what was moved to the trash stays there. (HDFS: off; ours a day)
+	// TrashAfter is how long files stay in the trash. (HDFS: off; ours a day)
 	TrashAfter time.Duration
-	// Epoch is the least that this opening gets; it is always above the one before.
+	// Epoch is the lowest epoch this opening may get. The epoch always exceeds the last one.
 	Epoch uint64
 
-	// Readers tells in which racks a user's file will be read, if a plan says so: its blocks go there, unless the writer says
-	// otherwise. It must not block; nil knows of no plans.
+	// Readers returns the racks in which a plan has a user's file read. Its blocks go there unless the writer gives
+	// hints. It must not block. Nil means no plans.
 	Readers func(path, user string) (racks []string)
 
-	// Placement makes the policy that chooses nodes, for a cluster that grew.
+	// Placement makes the policy that chooses nodes, again when the cluster grows.
 	Placement func(*topology.Topology) (placement.Policy, error)
 	// Replication and BlockSize are for files that do not say (HDFS: 3, 128 MiB; ours 64 MiB).
 	Replication int
 	BlockSize   int64
-	// MaxReplication is the most a file may ask for (HDFS: 512; ours 64).
+	// MaxReplication is the highest replication a file may ask for (HDFS: 512; ours 64).
 	MaxReplication int
 	// MinReplicas is how many nodes must have stored a block before it counts as written.
 	MinReplicas int
 
-	// DeadAfter is when a node that does not beat is dead. Shorter: earlier repair,
-	// more needless copies (HDFS: 630 s; ours 10 s).
+	// DeadAfter is how long a node may miss beats before it is dead. Shorter: earlier repair, more needless
+	// copies (HDFS: 630 s; ours 10 s).
 	DeadAfter time.Duration
-	// VanishShare is the share of nodes whose silence at one time means that the
-	// network, not the nodes, is at fault: then nothing is repaired. (ours)
+	// VanishShare is the share of nodes whose silence at one time means that the network is at fault, not the
+	// nodes. Nothing is repaired then. (ours)
 	VanishShare float64
 	// LeaseTimeout is how long a writer may be silent before its files are closed
 	// (HDFS: hard limit 60 min, soft 60 s; ours 60 s).
 	LeaseTimeout time.Duration
-	// RecoverTimeout is how long one attempt to recover a block may take, and
-	// RecoverGiveUp after what time a block that no live node holds is given up.
+	// RecoverTimeout is how long one attempt to recover a block may take. RecoverGiveUp is after what time the
+	// service gives up a block that no live node holds.
 	RecoverTimeout, RecoverGiveUp time.Duration
 
-	// SafeThreshold is the share of blocks with a replica at which safe mode may end,
-	// SafeExtension how much longer it lasts (HDFS: 0.999, 30 s; ours 3 s).
+	// SafeThreshold is the share of blocks that must have a replica before safe mode may end. It lasts
+	// SafeExtension longer (HDFS: 0.999, 30 s; ours 3 s).
 	SafeThreshold float64
 	SafeExtension time.Duration
 
-	// DeleteDelay is how long a replica to be deleted waits; it can be called back
-	// meanwhile. DeletesPerBeat bounds one command. CommandTimeout is when a delete
-	// that nobody confirmed is sent again.
+	// DeleteDelay is how long a deletion waits, during which it can be called back. DeletesPerBeat bounds one
+	// command. A delete that nobody confirms within CommandTimeout is sent again.
 	DeleteDelay    time.Duration
 	DeletesPerBeat int
 	CommandTimeout time.Duration
 
-	// CopyStreams is how many copies a node may send, and receive, at once;
-	// CopyBytesPerSecond how much each node may be asked to send. CopyTimeout is when a
-	// copy is taken as failed. RepairPerTick bounds how many blocks one Tick looks at.
+	// CopyStreams is how many copies a node may send, and receive, at once. CopyBytesPerSecond is how much each
+	// node may be asked to send. A copy fails after CopyTimeout. RepairPerTick bounds how many blocks one Tick
+	// tries to repair.
 	CopyStreams        int
 	CopyBytesPerSecond int64
 	CopyTimeout        time.Duration
 	RepairPerTick      int
 }
 
-// DefaultConfig is a good start for a small cluster.
+// DefaultConfig returns a configuration for a small cluster.
 func DefaultConfig() Config {
 	return Config{
 		CheckpointEvery: 50_000,

@@ -15,8 +15,8 @@ func (s *Service) errNow() error {
 	return nil
 }
 
-// room checks quotas before something is added below dir for a user. A quota that was
-// exceeded before does not forbid what adds nothing.
+// room checks the quotas before something is added below dir for a user. An exceeded quota does not forbid what
+// adds nothing.
 func (t *tree) room(dir, upTo *inode, user string, add usage) error {
 	if a := t.accounts[user]; a != nil {
 		if why := a.quota.refuses(a.use, add); why != "" {
@@ -31,14 +31,13 @@ func (t *tree) room(dir, upTo *inode, user string, add usage) error {
 	return nil
 }
 
-// claim is where a new name goes: the directories to be made for it, and the last
-// directory there is.
+// A claim is the place of a new name: the directories to be made for it, and the deepest directory that exists.
 type claim struct {
 	list  []string // all components of the path
-	at    *inode   // the deepest directory there is
+	at    *inode   // the deepest directory that exists
 	make  []string
 	name  string
-	there *inode // what has the name already
+	there *inode // what has the name already, or nil
 	umask uint16 // of who claims it
 
 	itself bool // the name is a directory, the last of make
@@ -55,7 +54,7 @@ func (s *Service) claimFor(a *actor, path string, parents bool, umask wire.Umask
 	return c, err
 }
 
-// claim looks at the place of a new name, as far as a may.
+// claim looks up the place of a new name, as far as a may pass.
 func (s *Service) claim(a *actor, path string, parents bool) (c claim, err error) {
 	list, err := parts(path)
 	if err != nil {
@@ -88,7 +87,8 @@ func (s *Service) claim(a *actor, path string, parents bool) (c claim, err error
 	return c, nil
 }
 
-// claimNew is claim for a name that is not there. Without parents only standing directories may be missing above it.
+// claimNew is claim for a name that does not exist. Without parents, only standing directories may be missing above
+// it.
 func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim, error) {
 	c.umask = s.cfg.Umask
 	for n := len(c.list) - len(c.make); n < len(c.list) && !parents; n++ {
@@ -99,7 +99,8 @@ func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim,
 	return c, nil
 }
 
-// dirs makes edits for the missing directories and returns the id of the last. They have the group of the one above.
+// dirs makes edits for the missing directories, with the group of the deepest that exists. It returns the last id
+// and the next.
 func (s *Service) dirs(c claim, user string, now int64) (edits []edit, parent wire.FileID, next wire.FileID) {
 	parent, next = c.at.id, s.nextFile
 	for n, name := range c.make {
@@ -152,14 +153,15 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 	})
 }
 
-// checkReplication refuses what cannot be had. The cluster's own default is accepted on any number of nodes: they may still come.
+// checkReplication refuses a replication that the cluster cannot provide. The default is always accepted, since
+// nodes may still come.
 func (s *Service) checkReplication(path string, n int) error {
 	if n < 1 || n > s.cfg.MaxReplication {
 		return wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", path, n, s.cfg.MaxReplication)
 	}
 	nodes := 0
 	for _, node := range s.nodes {
-		if !node.draining { // one that is dead may come back
+		if !node.draining { // a dead node may come back
 			nodes++
 		}
 	}
@@ -193,8 +195,7 @@ func (s *Service) checkCreate(r *wire.CreateRequest) error {
 	return nil
 }
 
-// Create opens a new file for writing. The same request of the same holder, sent again,
-// gets the same file.
+// Create opens a new file for writing. The same holder that repeats a request gets the same file.
 func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 	return do(s, func() (none wire.CreateResponse, err error) {
 		if err := s.errNow(); err != nil {
@@ -229,7 +230,8 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 	})
 }
 
-// mayCreate is an error unless a may put a file at its place; one that is there must be a's to write and to take away.
+// mayCreate returns an error unless a may create the file. To replace a file, a must be allowed to write it and
+// to take it away.
 func (s *Service) mayCreate(a *actor, c claim) error {
 	if c.there != nil {
 		if err := s.must(a, c.there, write); err != nil {
@@ -240,7 +242,7 @@ func (s *Service) mayCreate(a *actor, c claim) error {
 }
 
 func existsError(path string, i *inode) error {
-	if i.file.writing != nil { // the holder of the lease stays unnamed: its name is enough to write
+	if i.file.writing != nil { // do not name the lease holder: that name is enough to write
 		return wire.Errorf(wire.Exists, "%s: exists and is being written by %s", path, i.owner.name)
 	}
 	return wire.Errorf(wire.Exists, "%s: exists", path)

@@ -7,15 +7,15 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A deletion is a replica that a node is to delete.
+// A deletion is a replica that a node must delete.
 type deletion struct {
 	wire.Block
 	good bool          // surplus: can be called back until it is sent
-	due  time.Duration // not earlier; after it was sent: when it is sent again
+	due  time.Duration // not earlier; once sent, when it is sent again
 	sent bool
 }
 
-// discard has a replica deleted, after a while.
+// discard has a replica deleted after a delay.
 func (s *Service) discard(n *node, at wire.Block, good bool) {
 	if n.dead || n.deletes == nil {
 		return // it will report again when it is back
@@ -33,7 +33,7 @@ func (s *Service) discard(n *node, at wire.Block, good bool) {
 	}
 }
 
-// undo takes a deletion back, or notes that it is done.
+// undo removes a deletion that is called back or done.
 func (t *tree) undo(n *node, id wire.BlockID) {
 	d := n.deletes[id]
 	if d == nil {
@@ -45,7 +45,7 @@ func (t *tree) undo(n *node, id wire.BlockID) {
 	}
 }
 
-// callBack saves good replicas that wait for deletion and are needed again.
+// callBack reclaims good replicas that wait for deletion and are needed again.
 func (s *Service) callBack(b *block) (saved bool) {
 	for _, n := range s.nodes {
 		if d := n.deletes[b.ID]; d != nil && d.good && !d.sent && d.Gen == b.Gen && !n.dead {
@@ -57,7 +57,7 @@ func (s *Service) callBack(b *block) (saved bool) {
 	return saved
 }
 
-// deleted takes in that a replica is gone from a node, asked for or not.
+// deleted notes that a replica is gone from a node, asked for or not.
 func (s *Service) deleted(n *node, at wire.Block) {
 	if d := n.deletes[at.ID]; d != nil && d.Gen >= at.Gen {
 		s.undo(n, at.ID)
@@ -99,8 +99,7 @@ func (s *Service) takeDeletes(n *node, now time.Duration) (list []wire.Block) {
 	return list
 }
 
-// forgetCommands drops what a node was to be told: it was restarted or is dead, and its
-// next report says what it has.
+// forgetCommands drops the commands for a node that was restarted or is dead. Its next report says what it has.
 func (t *tree) forgetCommands(n *node) {
 	for id := range n.deletes {
 		t.undo(n, id)

@@ -14,12 +14,12 @@
 //
 // # Durability
 //
-// A change is checked, appended to the journal and made in memory under one lock; the
-// caller waits for the disk outside the lock, together with all others, and is answered
-// after that. A reader may look at a change that is not durable yet, but is answered
-// only when it is: every file and directory knows the journal record of its last change,
-// and the reader waits for the records of what it looked at. So nobody is ever told of
-// something that a power cut then undoes, refusals included.
+// A change is checked, appended to the journal and made in memory under one lock. The
+// caller waits for the disk outside the lock, together with all others, and gets its answer
+// after that. A reader may see a change that is not durable yet, but gets its answer only
+// when it is: every file and directory has the journal record of its last change, and the
+// reader waits for the records of what it saw. So no answer, not even a refusal, depends on
+// anything that a power cut can undo.
 //
 // Records are lists of physical changes (see docs/formats/namespace.md). The checkpoint
 // is a bbolt file that a goroutine of the service brings up to date; the journal's old
@@ -29,9 +29,9 @@
 //
 // Where replicas are is not stored: nodes report it. A replica counts when its node is
 // live and its generation and length are those of the block. Every change of a block's
-// replicas ends in settle, which decides what the block needs: copies (a queue by
-// priority, worked off in Tick), deletion of surplus, stale or corrupt replicas. In
-// safe mode nothing is copied, deleted or recovered.
+// replicas ends in settle, which decides what the block needs: copies (queued by
+// priority for Tick), or deletion of surplus, stale or corrupt replicas. In safe mode
+// nothing is copied, deleted or recovered.
 //
 // # Names
 //

@@ -5,13 +5,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// recordVersion is the first byte of every journal record. Version 1 had no groups and modes; it is read.
+// recordVersion is the first byte of every journal record. Version 1, without groups and modes, can still be read.
 const recordVersion = 2
 
 // maxText bounds a string in a record.
 const maxText = 8 << 10
 
-// What an edit does. Numbers are stored: append only.
+// What an edit does. The numbers are stored, so only append.
 const (
 	opPut      byte = 1 + iota // a new file or directory
 	opBlock                    // a block of an open file is added or changed
@@ -29,7 +29,7 @@ const (
 	numOps
 )
 
-// An edit is one physical change. A journal record is a list of them, made as one.
+// An edit is one physical change. A journal record is a list of edits that are applied together.
 type edit struct {
 	op                          byte
 	id, parent                  wire.FileID
@@ -47,7 +47,7 @@ type edit struct {
 	gen                         uint64
 }
 
-// fields describes each kind of edit both ways.
+// fields reads or writes the fields of each kind of edit.
 func (e *edit) fields(c *codec.Fields) {
 	switch e.op {
 	case opPut:
@@ -77,7 +77,7 @@ func (e *edit) fields(c *codec.Fields) {
 		codec.Number(c, &e.id)
 		codec.Number(c, &e.replicas)
 	case opQuota:
-		codec.Number(c, &e.id) // 0: of the user
+		codec.Number(c, &e.id) // 0: the quota of a user
 		codec.Text(c, &e.user)
 		codec.Number(c, &e.files)
 		codec.Number(c, &e.bytes)
@@ -96,7 +96,7 @@ func (e *edit) fields(c *codec.Fields) {
 	}
 }
 
-// rights codes an owner, and a group and a mode where the version has them.
+// rightsFields codes an owner, and a group and a mode where the version has them.
 func rightsFields(c *codec.Fields, user, group *string, mode *uint16) {
 	if codec.Text(c, user); c.Version < 2 {
 		return
@@ -126,7 +126,7 @@ func (e *edit) putFields(c *codec.Fields) {
 	codec.Text(c, &e.request)
 }
 
-// oldMode is the mode of what comes from a version without modes.
+// oldMode returns the mode of what comes from a version without modes.
 func oldMode(dir bool) uint16 {
 	if dir {
 		return 0o755

@@ -11,21 +11,21 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// ownerFile says who the directory belongs to. The lock on the checkpoint keeps a second service
-// away; where it does not hold, because files were copied or a network disk lies, the older of
-// two services finds another name here and stops.
+// ownerFile names the owner of the directory. The lock on the checkpoint keeps out a second service. Where it
+// fails, because files were copied or a network disk lies, the older of the two services finds another name
+// here and stops.
 const ownerFile = "owner"
 
-// A fence is one opening of the directory. Its file stays open: the service reads it twice for each sync of
-// the journal, and another service that takes the directory over writes into the same file.
+// A fence is one opening of the directory. Its file stays open. The service reads it twice for each sync of the
+// journal, and another service that takes the directory over writes to the same file.
 type fence struct {
 	file disk.File
 	text string
 }
 
-// takeDirectory writes a new owner. It is durable before anything else is read: what the owner
-// before acknowledged later than that it could not have. The cluster's name is there for a repair: the checkpoint has it
-// only once.
+// takeDirectory makes this service the owner. That is durable before the journal is read, so the previous owner can
+// acknowledge nothing that this one has not read. The cluster's name is for a repair: the checkpoint has it only
+// once.
 func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
 	text := fmt.Sprintf("epoch %020d owner %s cluster %s\n", epoch, rand.Text(), cluster)
 	file, err := fsys.Edit(ownerFile)
@@ -48,7 +48,7 @@ func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
 	return &fence{file, text}, nil
 }
 
-// lastOwner reads what the last opening wrote about itself; the name is empty where it wrote none.
+// lastOwner returns what the last opening wrote about itself, or an empty name if it wrote none.
 func lastOwner(fsys disk.FS) (epoch uint64, cluster string) {
 	file, err := fsys.Open(ownerFile)
 	if err != nil {
@@ -56,12 +56,12 @@ func lastOwner(fsys disk.FS) (epoch uint64, cluster string) {
 	}
 	defer file.Close()
 	var who string
-	// What cannot be read is not there, which the caller says.
+	// What cannot be read counts as missing, which the caller reports.
 	_, _ = fmt.Fscanf(io.NewSectionReader(file, 0, maxText), "epoch %d owner %s cluster %s\n", &epoch, &who, &cluster)
 	return epoch, cluster
 }
 
-// check is nil as long as nobody else took the directory. Stale says that somebody has.
+// check returns an error of kind Stale once another service has taken the directory.
 func (f *fence) check() error {
 	text := make([]byte, len(f.text))
 	if _, err := f.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -73,15 +73,15 @@ func (f *fence) check() error {
 	return nil
 }
 
-// Fence is nil as long as the directory belongs to this service, and an error of kind Stale when
-// another has taken it over. Other journals of the same owner use it as theirs.
+// Fence returns an error of kind Stale once another service has taken the directory over. Other journals of the
+// same owner check it, too.
 func (s *Service) Fence() error { return s.fence.check() }
 
-// stepDown ends the service for everybody when its directory was taken. The lock is not held.
+// stepDown ends the service for all callers if its directory was taken. The caller does not hold the lock.
 func (s *Service) stepDown() error {
 	err := s.fence.check()
 	if wire.KindOf(err) != wire.Stale {
-		return nil // an error of the disk shows where it matters: in the journal
+		return nil // the journal reports errors of the disk
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

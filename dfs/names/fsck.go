@@ -37,7 +37,7 @@ func (s *Service) Fsck(r wire.FsckRequest) (wire.FsckResponse, error) {
 	})
 }
 
-// afterParts is a path relative to the directory below which is looked.
+// afterParts returns the components of after below dir.
 func (s *Service) afterParts(dir *inode, after string) ([]string, error) {
 	list, err := parts(after)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) afterParts(dir *inode, after string) ([]string, error) {
 	return list[len(base):], nil
 }
 
-// files walks through the files below i that a can see, from behind the one that after names.
+// files visits the files below i that a can see, starting behind after.
 func (t *tree) files(a *actor, i *inode, path string, after []string, fn func(*inode, string) bool) bool {
 	if i.file != nil {
 		return fn(i, path)
@@ -76,7 +76,7 @@ func (t *tree) files(a *actor, i *inode, path string, after []string, fn func(*i
 	return true
 }
 
-// Health of a block, the worst first.
+// The health of a block, worst first.
 var healths = []string{"missing", "corrupt", "under", "misplaced", "over", "healthy"}
 
 func (f *fleet) health(c count) string {

@@ -10,7 +10,7 @@ import (
 // rootID is the root directory, which is always there.
 const rootID wire.FileID = 1
 
-// noLimit is a quota that does not bound.
+// noLimit is a quota without a bound.
 const noLimit = -1
 
 // An inode is a file or a directory.
@@ -19,7 +19,7 @@ type inode struct {
 	parent *inode // nil: the root
 	name   string
 	owner  *account
-	group  uint32 // its number in Service.groups
+	group  uint32 // its index in tree.groups
 	mode   uint16
 	mtime  int64      // milliseconds since 1970
 	seq    uint64     // journal record of its last change
@@ -27,7 +27,7 @@ type inode struct {
 	file   *content   // nil: a directory
 }
 
-// A directory is the inside of a directory.
+// A directory is the content of a directory.
 type directory struct {
 	kids    kids
 	shadows map[wire.FileID]*inode // files being written that will replace an entry; nil: none
@@ -37,7 +37,7 @@ type directory struct {
 	seq     uint64 // journal record of the last change of an entry
 }
 
-// content is the inside of a file.
+// content is the content of a file.
 type content struct {
 	blocks    []*block
 	size      int64 // of the finished blocks
@@ -48,10 +48,10 @@ type content struct {
 	replicas  uint8
 }
 
-// writing is what is known of a file while it is open.
+// writing is the state of a file while it is open.
 type writing struct {
 	holder, request string
-	shadow          bool // not linked: Complete puts it in place of what has its name
+	shadow          bool // not linked: Complete puts it in the place of the file with its name
 	recovering      bool // the lease was taken from the holder
 }
 
@@ -67,17 +67,16 @@ type block struct {
 	dying    int8 // replicas that wait for deletion and could be called back
 }
 
-// A replica is a block's copy on a node. A corrupt one stays known until enough good
-// ones exist.
+// A replica is a block's copy on a node. A corrupt one stays listed until enough good ones exist.
 type replica struct {
 	node    *node
 	corrupt bool
 }
 
-// building is what is known of a block while it is written or recovered.
+// building is the state of a block while it is written or recovered.
 type building struct {
 	pipeline []wire.NodeName
-	reported map[*node]int64 // nodes that have it whole at its generation: their length
+	reported map[*node]int64 // the length on each node that has all of it at its generation
 
 	started  time.Duration // of the recovery; 0: none
 	deadline time.Duration // of this attempt
@@ -100,18 +99,18 @@ func (u *usage) add(d usage, sign int64) {
 	u.reserved += sign * d.reserved
 }
 
-// A quota bounds files and directories, and bytes with replication; noLimit: does not.
+// A quota bounds files and directories, and bytes with replication. noLimit means no bound.
 type quota struct{ files, bytes int64 }
 
-// An account is a user.
+// An account is what a user has and may have.
 type account struct {
 	name  string
 	use   usage
 	quota quota
-	seq   uint64 // journal record of its last change of quota
+	seq   uint64 // journal record of the last change of its quota
 }
 
-// own is what an inode counts for itself.
+// own returns what an inode counts by itself.
 func (i *inode) own() usage {
 	if i.dir != nil {
 		return usage{dirs: 1}
@@ -124,7 +123,7 @@ func (i *inode) own() usage {
 	return u
 }
 
-// total is what an inode counts with all below it.
+// total returns what an inode counts with all below it.
 func (i *inode) total() usage {
 	u := i.own()
 	if i.dir != nil {
@@ -133,7 +132,7 @@ func (i *inode) total() usage {
 	return u
 }
 
-// last is the last block, or nil.
+// last returns the last block, or nil.
 func (f *content) last() *block {
 	if len(f.blocks) == 0 {
 		return nil
@@ -141,7 +140,7 @@ func (f *content) last() *block {
 	return f.blocks[len(f.blocks)-1]
 }
 
-// path builds the name from the root.
+// path returns the absolute path of i.
 func (i *inode) path() string {
 	if i.parent == nil {
 		return "/"
@@ -168,8 +167,8 @@ func (i *inode) below(dir *inode) bool {
 	return false
 }
 
-// info describes an inode to a, under the path by which it was found. The checksum is for those who may read the file: that of a
-// few bytes tells which they are, and that of more whether they were guessed.
+// info describes an inode to a, under the path by which it was found. It shows the checksum only to those who
+// may read the file, since the checksum of a few bytes reveals them, and any checksum confirms a guess.
 func (t *tree) info(a *actor, i *inode, path string) wire.FileInfo {
 	fi := wire.FileInfo{Path: path, ID: i.id, ModTime: i.mtime, User: i.owner.name, Group: t.groups[i.group], Mode: i.mode, Dir: i.dir != nil}
 	if f := i.file; f != nil {

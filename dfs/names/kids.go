@@ -6,17 +6,17 @@ import (
 	"sort"
 )
 
-// chunk is the most entries of one piece of a directory.
+// chunk is the maximum number of entries in one piece of a directory.
 const chunk = 512
 
-// kids are the entries of a directory, by name: sorted pieces, so that a directory of a
-// million entries can be changed and paged through cheaply.
+// kids are the entries of a directory, sorted by name. Their pieces make a directory of a million entries cheap to
+// change and to page through.
 type kids struct {
 	pieces [][]*inode // none is empty
 	n      int
 }
 
-// locate returns the piece and the place in it where name is, or should go.
+// locate returns the piece and the index in it where name is or belongs.
 func (k *kids) locate(name string) (p, at int, ok bool) {
 	p = max(sort.Search(len(k.pieces), func(i int) bool { return k.pieces[i][0].name > name })-1, 0)
 	if p == len(k.pieces) {
@@ -48,14 +48,14 @@ func (k *kids) add(i *inode) {
 	if len(piece) > chunk {
 		half := len(piece) / 2
 		if at == len(piece)-1 {
-			half = len(piece) - 1 // names that come in order fill their pieces
+			half = len(piece) - 1 // fill the pieces when names arrive in order
 		}
 		k.pieces[p] = slices.Clip(piece[:half])
 		k.pieces = slices.Insert(k.pieces, p+1, slices.Clone(piece[half:]))
 	}
 }
 
-// remove takes an entry out.
+// remove removes the entry called name.
 func (k *kids) remove(name string) {
 	p, at, ok := k.locate(name)
 	if !ok {
@@ -68,7 +68,7 @@ func (k *kids) remove(name string) {
 	}
 }
 
-// from yields the entries with names not below name.
+// from yields the entries from name on.
 func (k *kids) from(name string) iter.Seq[*inode] {
 	return func(yield func(*inode) bool) {
 		p, at, _ := k.locate(name)

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// recoveryHolder is whose leases the service takes over; no client has this name, for
-// holders are not empty.
+// recoveryHolder holds the leases that the service takes over. No client has this name, since holders are not
+// empty.
 const recoveryHolder = ""
 
 // A lease lets a holder write its open files as long as it is renewed.
@@ -19,7 +19,7 @@ type lease struct {
 	files   map[wire.FileID]*inode
 }
 
-// lease notes an open file of a holder.
+// lease records an open file under its holder.
 func (s *Service) lease(i *inode) {
 	w := i.file.writing
 	holder := w.holder
@@ -36,7 +36,7 @@ func (s *Service) lease(i *inode) {
 	l.files[i.id], l.renewed = i, s.cfg.Now()
 }
 
-// release forgets an open file of a holder.
+// release removes an open file from its holder.
 func (ls *leases) release(i *inode) {
 	w := i.file.writing
 	if w == nil {
@@ -60,8 +60,8 @@ func (s *Service) renew(holder string) {
 	}
 }
 
-// RenewLease keeps all files of a holder open. A holder without open files gets Stale:
-// they were closed, deleted or taken from it.
+// RenewLease keeps all files of a holder open. It returns Stale for a holder without open files: they were
+// closed, deleted or taken from it.
 func (s *Service) RenewLease(r wire.LeaseRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Service) RenewLease(r wire.LeaseRequest) error {
 	return nil
 }
 
-// tickLeases takes the files of writers that fell silent, and goes on closing them.
+// tickLeases takes files from silent writers, and continues the recovery of those it took before.
 func (s *Service) tickLeases(now time.Duration) error {
 	for _, holder := range slices.Sorted(maps.Keys(s.holders)) {
 		l := s.holders[holder]
@@ -104,9 +104,8 @@ func byID(files map[wire.FileID]*inode) []*inode {
 	return slices.SortedFunc(maps.Values(files), func(a, b *inode) int { return cmp.Compare(a.id, b.id) })
 }
 
-// expire takes an open file from its writer. A file that was to replace another is
-// deleted, the other stays; else it is closed with what is finished and what can be
-// recovered.
+// expire takes an open file from its writer. It deletes a shadow, and closes any other file with its finished blocks
+// and what can be recovered of the last.
 func (s *Service) expire(i *inode, now time.Duration) error {
 	if i.file.writing.shadow {
 		return s.commit(edit{op: opRemove, id: i.id, mtime: s.nowMillis()})
@@ -121,7 +120,7 @@ func (s *Service) expire(i *inode, now time.Duration) error {
 	return nil
 }
 
-// closeEdit closes a file whose writer is gone. Unless it is empty nobody knows its checksum.
+// closeEdit closes a file whose writer is gone. Nobody knows its checksum, unless the file is empty.
 func (s *Service) closeEdit(i *inode) edit {
 	left := len(i.file.blocks)
 	if b := i.file.last(); b != nil && b.building != nil {
@@ -139,12 +138,11 @@ func (s *Service) summed(i *inode, d wire.Recovered) edit {
 	return e
 }
 
-// maxSummed is of how many blocks a file may be for its checksum to be found: they all go into one
-// message.
+// maxSummed is up to how many finished blocks a recovery finds the checksum. All go into one message.
 const maxSummed = 4096
 
-// before lists the finished blocks of a file that is being recovered; ok is false if they are too many
-// or one of them is nowhere.
+// before lists the finished blocks of a file that is being recovered. It is false if they are too many or one has no
+// replica.
 func (f *fleet) before(i *inode) (list []wire.LocatedBlock, ok bool) {
 	whole := i.file.blocks[:len(i.file.blocks)-1]
 	if len(whole) > maxSummed {
@@ -161,9 +159,8 @@ func (f *fleet) before(i *inode) (list []wire.LocatedBlock, ok bool) {
 	return list, true
 }
 
-// recoverFile sees to it that the last block of a file is brought to one length: it
-// asks one node that may have it, and another when that takes too long. A block that
-// nobody has is given up in the end.
+// recoverFile makes the replicas of a file's last block agree on one length. It asks one node that may have the
+// block, and another if that takes too long. In the end it gives up a block that no node has.
 func (s *Service) recoverFile(i *inode, now time.Duration) error {
 	b := i.file.last()
 	u := b.building
@@ -204,8 +201,8 @@ func (s *Service) holdersOf(u *building, now time.Duration) (list []*node) {
 	return list
 }
 
-// nothing takes in that a node found no byte of a block. It may have been unable to reach
-// those that have some, so each is asked before the block is dropped.
+// nothing handles a node that found no byte of a block. The node may have failed to reach those that have some,
+// so each is asked before the block is dropped.
 func (s *Service) nothing(i *inode, u *building, d wire.Recovered) error {
 	now := s.cfg.Now()
 	u.failures++
@@ -216,8 +213,8 @@ func (s *Service) nothing(i *inode, u *building, d wire.Recovered) error {
 	return s.commit(edit{op: opDrop, id: i.id}, s.summed(i, d))
 }
 
-// recovered closes a file whose last block was brought to one length and generation.
-// A recovery that was given up for a later one is of no interest.
+// recovered closes a file whose last block was recovered. It ignores a recovery that was given up for a later
+// one.
 func (s *Service) recovered(d wire.Recovered) error {
 	b := s.blocks[d.Block.ID]
 	if b == nil || b.building == nil || b.building.newGen == 0 || d.Block.Gen != b.building.newGen {
@@ -231,7 +228,7 @@ func (s *Service) recovered(d wire.Recovered) error {
 		return s.nothing(i, b.building, d)
 	}
 	if d.Block.Len < 0 || d.Block.Len > i.file.blockSize || len(d.Stored) == 0 {
-		return nil // nonsense: the attempt will time out
+		return nil // invalid: the attempt will time out
 	}
 	done := edit{op: opBlock, id: i.id, index: len(i.file.blocks) - 1, block: d.Block, on: true}
 	if err := s.commit(done, s.summed(i, d)); err != nil {

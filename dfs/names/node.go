@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A node is a block service. It is never forgotten, so that its id stays its own.
+// A node is a block service. It is never forgotten, so that no other gets its id.
 type node struct {
 	id                  topology.NodeID
 	name                wire.NodeName
@@ -26,7 +26,7 @@ type node struct {
 	report   *reporting // a report that is coming in
 
 	deletes map[wire.BlockID]*deletion
-	order   []wire.BlockID // of deletes, oldest first; may name some that are gone
+	order   []wire.BlockID // of deletes, oldest first; some may be gone
 	copies  []*copying     // to be sent with the next answer
 	recover []wire.RecoverWork
 
@@ -44,7 +44,7 @@ type reporting struct {
 
 func (n *node) place() wire.Place { return wire.Place{Node: n.name, Rack: n.rack, Addr: n.addr} }
 
-// room is the most that one of its volumes can take.
+// room returns the free bytes of the volume that has most.
 func (n *node) room() (free int64) {
 	for _, v := range n.volumes {
 		if v.Failed == "" {
@@ -54,7 +54,7 @@ func (n *node) room() (free int64) {
 	return free
 }
 
-// space is how many bytes it has in all, and how many are used.
+// space returns the total and the used bytes of the node's volumes.
 func (n *node) space() (total, used int64) {
 	for _, v := range n.volumes {
 		if v.Failed == "" {
@@ -64,7 +64,7 @@ func (n *node) space() (total, used int64) {
 	return total, used
 }
 
-// fuller compares tenths of the disks, and, where these are equal, blocks.
+// fuller reports whether n is fuller than other: by tenths of the disks, then by blocks.
 func (n *node) fuller(other *node) bool {
 	if a, b := n.tenths(), other.tenths(); a != b {
 		return a > b
@@ -86,15 +86,15 @@ func (n *node) failedVolumes() (count int) {
 	return count
 }
 
-// silent reports that a node missed enough beats to be passed over.
+// silent reports whether a node missed so many beats that it is passed over.
 func (s *Service) silent(n *node, now time.Duration) bool { return now-n.last > s.cfg.DeadAfter/2 }
 
-// usable reports that a node can be given a block of that size.
+// usable reports whether a node can be given a block of that size.
 func (s *Service) usable(n *node, size int64, now time.Duration) bool {
 	return !n.dead && !n.draining && !s.silent(n, now) && n.room() >= size
 }
 
-// rebuild makes the topology and the policy anew; nodes keep their ids.
+// rebuild remakes the topology and the policy. Nodes keep their ids.
 func (s *Service) rebuild() {
 	b := topology.NewBuilder()
 	for _, n := range s.nodes {
@@ -109,7 +109,7 @@ func (s *Service) rebuild() {
 	}
 	s.topo = b.Topology()
 	policy, err := s.cfg.Placement(s.topo)
-	if err != nil { // say, a policy that needs a machine type nobody has yet
+	if err != nil { // for example, it needs a machine type that no node has yet
 		policy = placement.NewRackAware(s.topo)
 	}
 	s.policy = policy
@@ -126,8 +126,8 @@ func (f *fleet) liveRacks() int {
 	return len(racks)
 }
 
-// choose asks the policy for the nodes of a file's next block, beside those it has.
-// Fewer than wanted are accepted, none are not.
+// choose asks the policy for the nodes of a file's next block, beside those in have. It accepts fewer than
+// wanted, but not none.
 func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude []wire.NodeName, hints []string) ([]*node, error) {
 	now := s.cfg.Now()
 	r := placement.Request{
@@ -153,7 +153,7 @@ func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude [
 		}
 	}
 	policy := s.policy
-	if len(r.Racks) > 0 { // the writer knows who will read it, and where
+	if len(r.Racks) > 0 { // somebody knows who will read the block, and where
 		policy = placement.NewPlanned(s.topo)
 	}
 	placed, _ := policy.Place(s.cfg.Rand, r) // too few is no error here
@@ -171,10 +171,11 @@ func (f *fleet) nodesOf(ids []topology.NodeID) []*node {
 	return list
 }
 
-// returning is how long a node that is away is waited for, with its space, by who finds the others full.
+// returning is how long a full cluster tells its writers to try again because a node is away.
 const returning = 2 * time.Minute
 
-// noNode says why no node can take a block. Where those that could are only away, or have not come yet, who asks may ask again.
+// noNode explains why no node can take a block: NoSpace if all live nodes are full and no other is expected, else
+// Unavailable.
 func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
 	live, roomy, away := 0, 0, 0
 	for _, n := range s.nodes {
@@ -197,7 +198,7 @@ func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
 			i.path(), live, len(s.nodes), roomy, excluded)
 	case away > 0:
 		return wire.Errorf(wire.Unavailable, "%s: none of %d live nodes has %d bytes free; %d that are away may come back", i.path(), live, i.file.blockSize, away)
-	case now-s.began < s.cfg.SafeExtension: // an empty store has no safe mode that waits for nodes
+	case now-s.began < s.cfg.SafeExtension: // an empty store does not wait in safe mode for nodes
 		return wire.Errorf(wire.Unavailable, "%s: none of the %d nodes that have reported since the restart has %d bytes free; others may follow", i.path(), live, i.file.blockSize)
 	}
 	return wire.Errorf(wire.NoSpace, "%s: none of %d live nodes has %d bytes free", i.path(), live, i.file.blockSize)
@@ -219,7 +220,7 @@ func nodePlaces(list []*node) []wire.Place {
 	return out
 }
 
-// Nodes lists all nodes that ever registered since the service was opened.
+// Nodes lists all nodes that have registered since the service was opened.
 func (s *Service) Nodes() []wire.StoreNode {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -19,8 +19,8 @@ import (
 // lockWait is how long Open waits for another service to give the checkpoint back.
 const lockWait = time.Second
 
-// Open loads the checkpoint and replays the journal. Damage in either is refused with
-// kind Corrupt and the place; a checkpoint that another service holds, with Unavailable.
+// Open loads the checkpoint and replays the journal. Damage in either is an error of kind Corrupt that names
+// the place. A checkpoint that another service holds is Unavailable.
 func Open(cfg Config) (*Service, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -44,7 +44,8 @@ func Open(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// upgrade gives /tmp and what is ours in it the rights that all need, in a namespace of a version without rights.
+// upgrade gives /tmp and millrace's directory in it their standing rights, if the namespace is of a version
+// without rights.
 func (s *Service) upgrade() error {
 	if s.version >= stateVersion {
 		return nil
@@ -64,7 +65,7 @@ func (s *Service) upgrade() error {
 	return err
 }
 
-// openCheckpoint opens the file, after a look whether bbolt can bear its pages.
+// openCheckpoint opens the file after it has checked that bbolt can read its pages.
 func openCheckpoint(name string) (db *bolt.DB, err error) {
 	if err := checkFile(name); err != nil {
 		return nil, fmt.Errorf("%w (millrace dfs repair says what can be saved)", err)
@@ -78,7 +79,7 @@ func openCheckpoint(name string) (db *bolt.DB, err error) {
 	return bolt.Open(name, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
 }
 
-// checkFile looks at the pages of a checkpoint that nobody has open. One that is not there, or empty, will be made.
+// checkFile checks the pages of a checkpoint that nobody has open. It accepts a missing or empty one.
 func checkFile(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -89,7 +90,7 @@ func checkFile(name string) error {
 	}
 	defer f.Close()
 	if free, _ := disk.TryLock(f, true); !free {
-		return nil // its owner is writing it; opening says so
+		return nil // its owner is writing it, as opening will report
 	}
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -127,7 +128,7 @@ func (s *Service) load() error {
 		if st, err = readState(tx); err != nil {
 			return err
 		}
-		if _, cluster := lastOwner(s.cfg.Disk); st.Cluster == "" && cluster != "" { // a state was written before this file was
+		if _, cluster := lastOwner(s.cfg.Disk); st.Cluster == "" && cluster != "" { // the owner file says that a state existed
 			return errNoState
 		}
 		s.resumeFrom(&st)
@@ -150,7 +151,7 @@ func (s *Service) load() error {
 	return nil
 }
 
-// resumeFrom brings the service to a stored state, in the next epoch.
+// resumeFrom sets the service to a stored state, in the next epoch.
 func (s *Service) resumeFrom(st *state) {
 	if st.Cluster == "" {
 		st.Cluster = fmt.Sprintf("cluster-%016x", s.cfg.Rand.Uint64())
@@ -181,7 +182,7 @@ func (s *Service) replay(seq uint64, payload []byte) error {
 	return nil
 }
 
-// loadInodes makes the tree of the checkpoint.
+// loadInodes builds the tree from the checkpoint.
 func (s *Service) loadInodes(tx *bolt.Tx, st *state) error {
 	n := tx.Bucket(inodeBucket).Stats().KeyN
 	s.inodes = make(map[wire.FileID]*inode, n+1)
@@ -217,11 +218,11 @@ func (s *Service) loadInodes(tx *bolt.Tx, st *state) error {
 	return nil
 }
 
-// inodeOf makes an inode of its image; it has no parent yet.
+// inodeOf makes an inode from its image. It has no parent yet.
 func (s *Service) inodeOf(id wire.FileID, m *image) (*inode, error) {
 	if id == rootID {
 		s.root.dir.quota, s.root.mtime = m.quota, m.mtime
-		if m.group != "" { // else it is of a version without rights
+		if m.group != "" { // else a version without rights wrote it
 			s.root.owner, s.root.group, s.root.mode = s.account(m.user), s.group(m.group), m.mode
 		}
 		return s.root, nil
@@ -262,7 +263,7 @@ func (s *Service) inodeOf(id wire.FileID, m *image) (*inode, error) {
 	return i, nil
 }
 
-// linkChildren links the children of a directory, and theirs, and counts them.
+// linkChildren links and counts the children of a directory and, recursively, theirs.
 func (s *Service) linkChildren(dir *inode, parents map[wire.FileID][]*inode, done map[wire.FileID]bool) error {
 	if done[dir.id] || dir.dir == nil {
 		return wire.Errorf(wire.Corrupt, "entry %x: is not a directory with a parent", inodeKey(dir.id))
@@ -293,8 +294,8 @@ func (s *Service) linkChildren(dir *inode, parents map[wire.FileID][]*inode, don
 	return nil
 }
 
-// countIn counts a child with all below it in its directory, and itself for its owner; of a snapshot all for the owner of its
-// top.
+// countIn adds the usage of a child and all below it to its directory, and its own to its owner; of a snapshot, all
+// to the owner.
 func (t *tree) countIn(dir, i *inode) {
 	switch {
 	case i.snapshot():
@@ -305,7 +306,7 @@ func (t *tree) countIn(dir, i *inode) {
 	dir.dir.use.add(i.total(), 1)
 }
 
-// start begins the life of a loaded service.
+// start starts a loaded service.
 func (s *Service) start() {
 	now := s.cfg.Now()
 	s.mint = newMint(&s.cfg, s.epoch)

@@ -9,10 +9,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// bbolt maps its file into memory and trusts it: a damaged page makes it panic, and in a truncated file the system stops the
-// process. So before bbolt opens a checkpoint, this code reads the pages as an ordinary file and checks each step. It also reads them
-// in place of bbolt when a damaged checkpoint has to be salvaged. The layout is that of bbolt's version 2: pages of an id (8 bytes), flags (2), a count
-// (2) and how many pages follow as overflow (4); all little-endian.
+// bbolt maps its file into memory and trusts it. A damaged page makes it panic, and a truncated file makes the
+// system kill the process. So before bbolt opens a checkpoint, this code reads the pages as an ordinary file and
+// checks each step. It also reads them in place of bbolt when a damaged checkpoint has to be salvaged. The layout is
+// that of bbolt's version 2. A page begins with id (8 bytes), flags (2), count (2) and the number of overflow pages
+// behind it (4), all little-endian.
 const (
 	boltMagic, boltVersion = 0xED0CDAED, 2
 	pageHeader             = 16
@@ -35,27 +36,27 @@ type pages struct {
 	page int64 // of a page
 	high uint64
 	root uint64
-	free uint64 // the page with the list of free ones
+	free uint64 // the page that lists free pages
 	seen map[uint64]bool
-	left int64 // elements that a file of this size can still have
-	// entry is called for each key and value that is no bucket, with the bucket's name; bad with each place that cannot be
-	// read. If bad returns an error the walk ends with it.
+	left int64 // elements that a file of this size may still have
+	// entry is called with the bucket's name for each key and value that is not a bucket, and bad for each
+	// place that cannot be read. If either returns an error, the walk ends with it.
 	entry func(bucket string, k, v []byte) error
 	bad   func(err error) error
 }
 
-// damaged is an error about a place in the file.
+// damaged returns an error about a place in the file.
 func damaged(off int64, format string, args ...any) error {
 	return wire.Errorf(wire.Corrupt, "at offset %d: %s", off, fmt.Sprintf(format, args...))
 }
 
-// checkPages is an error if a bbolt file of a size is damaged where its tree is.
+// checkPages returns an error if the tree of a bbolt file is damaged.
 func checkPages(file io.ReaderAt, size int64) error {
 	p := &pages{file: file, size: size, entry: func(string, []byte, []byte) error { return nil }, bad: func(err error) error { return err }}
 	return p.walk()
 }
 
-// walk goes through the tree of the newest meta page that is whole.
+// walk visits the tree of the newest whole meta page.
 func (p *pages) walk() error {
 	if err := p.readMeta(); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (p *pages) walk() error {
 	return p.checkFree()
 }
 
-// checkFree looks at the list of free pages, which bbolt writes into: none may be in use.
+// checkFree checks the list of free pages, to which bbolt writes: none may be in use.
 func (p *pages) checkFree() error {
 	if p.free == noFreelist {
 		return nil
@@ -105,7 +106,7 @@ func (p *pages) checkFree() error {
 	return nil
 }
 
-// readMeta finds the two meta pages, wherever the size of a page puts the second.
+// readMeta chooses the newer of the two meta pages. The page size says where the second is.
 func (p *pages) readMeta() error {
 	found, best := false, uint64(0)
 	for _, off := range []int64{0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
@@ -131,7 +132,7 @@ func (p *pages) readMeta() error {
 	return nil
 }
 
-// visit goes through a page and those below it.
+// visit visits a page and those below it.
 func (p *pages) visit(id uint64, bucket string, depth int) error {
 	off := int64(id) * p.page
 	if id < 2 || id >= p.high || p.seen[id] || depth > maxPageDepth {
@@ -157,14 +158,14 @@ func (p *pages) visit(id uint64, bucket string, depth int) error {
 	return p.elements(b, off, bucket, depth)
 }
 
-// elements goes through the elements of a page, or of a bucket that is small enough to be a value.
+// elements visits the elements of a page, or of a bucket that is small enough to be stored as a value.
 func (p *pages) elements(b []byte, off int64, bucket string, depth int) error {
 	le := binary.LittleEndian
 	flags, count := le.Uint16(b[8:]), int(le.Uint16(b[10:]))
 	if flags != branchFlag && flags != leafFlag || pageHeader+count*elementBytes > len(b) {
 		return p.bad(damaged(off, "a page of the kind %#x with %d elements", flags, count))
 	}
-	if p.left -= int64(count); p.left < 0 { // elements that overlap could go on for ever
+	if p.left -= int64(count); p.left < 0 { // overlapping elements could go on forever
 		return damaged(off, "more elements than the file has room for")
 	}
 	for n := range count {
@@ -190,7 +191,7 @@ func (p *pages) elements(b []byte, off int64, bucket string, depth int) error {
 	return nil
 }
 
-// cutElement returns key and value of a leaf's element.
+// cutElement returns the key and value of a leaf's element.
 func cutElement(b []byte, at int) (k, v []byte, ok bool) {
 	le := binary.LittleEndian
 	from, ks, vs := uint64(at)+uint64(le.Uint32(b[at+4:])), uint64(le.Uint32(b[at+8:])), uint64(le.Uint32(b[at+12:]))

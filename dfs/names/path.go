@@ -8,13 +8,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Limits of names, in bytes (HDFS's component limit; ours for the path).
+// Limits of names, in bytes (the component limit is HDFS's; the path limit is ours).
 const (
 	maxName = 255
 	maxPath = 4096
 )
 
-// parts cuts a path into its components; the root has none.
+// parts splits a path into its components; the root has none.
 func parts(path string) ([]string, error) {
 	if len(path) > maxPath {
 		return nil, wire.Errorf(wire.Invalid, "path %.40q...: %d bytes; at most %d are allowed", path, len(path), maxPath)
@@ -35,7 +35,7 @@ func parts(path string) ([]string, error) {
 	return list, nil
 }
 
-// badName says why a component is refused.
+// badName returns why a component is refused, or "".
 func badName(name string) string {
 	switch {
 	case name == "":
@@ -52,7 +52,7 @@ func badName(name string) string {
 	return ""
 }
 
-// badWord says why a user or holder name is refused.
+// badWord returns why the name of a user or holder is refused, or "".
 func badWord(word string) string {
 	switch {
 	case len(word) > maxName:

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Pages are this long where the caller does not say, and never longer than the limit.
+// The length of a page if the caller does not say, and at most.
 const (
 	defaultPage = 1000
 	maxPage     = 10_000
@@ -21,7 +21,7 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// walk finds a path, if a may pass through the directories on the way. It notes in v what the answer depends on.
+// walk finds a path if a may pass through the directories on the way. It notes in v what the answer depends on.
 func (t *tree) walk(v *view, a *actor, path string) (*inode, error) {
 	list, err := parts(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (t *tree) follow(v *view, a *actor, path string, list []string) (*inode, er
 	return at, nil
 }
 
-// file finds a path that must be a file.
+// file finds a path that must name a file.
 func (t *tree) file(v *view, a *actor, path string) (*inode, error) {
 	i, err := t.walk(v, a, path)
 	if err == nil && i.file == nil {
@@ -81,7 +81,7 @@ func (s *Service) Stat(r wire.PathRequest) (wire.FileInfo, error) {
 	})
 }
 
-// ofSnapshots is the directory whose snapshots a path stands for: DIR/.snapshot.
+// ofSnapshots returns the directory whose snapshots a path names: DIR/.snapshot.
 func ofSnapshots(path string) (dir string, ok bool) {
 	if dir, ok = strings.CutSuffix(path, "/"+snapshotDir); ok && dir == "" {
 		dir = "/"
@@ -89,7 +89,7 @@ func ofSnapshots(path string) (dir string, ok bool) {
 	return dir, ok
 }
 
-// List returns a page of a directory, by name. A file lists itself.
+// List returns a page of a directory, sorted by name. A file lists itself.
 func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 	return look(s, func(v *view) (out wire.ListResponse, err error) {
 		a := s.actor(r.User, r.Super)
@@ -130,7 +130,7 @@ func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 	})
 }
 
-// Usage says what a directory holds below it, or a user in all, and may hold.
+// Usage returns what a directory holds below it, or what a user has, and the quota.
 func (s *Service) Usage(r wire.QuotaRequest) (wire.Usage, error) {
 	return look(s, func(v *view) (wire.Usage, error) {
 		v.saw(s.applied)
@@ -158,7 +158,7 @@ func (s *Service) Usage(r wire.QuotaRequest) (wire.Usage, error) {
 	})
 }
 
-// Owners says what every user has and may have who has something or a quota.
+// Owners returns the usage and quota of every user that has either.
 func (s *Service) Owners() (map[string]wire.Usage, error) {
 	return look(s, func(v *view) (map[string]wire.Usage, error) {
 		v.saw(s.applied)
@@ -174,9 +174,8 @@ func (u usage) wire(q quota) wire.Usage {
 	return wire.Usage{Files: u.files, Dirs: u.dirs, Len: u.len, Bytes: u.bytes, QuotaFiles: q.files, QuotaBytes: q.bytes}
 }
 
-// Locate says where the blocks of a file are, nearest to the reader first. Of an open
-// file only finished blocks are told. In safe mode a block without a known place is
-// Unavailable: its nodes may still report.
+// Locate returns where the blocks of a file are, nearest to the reader first. Of an open file it returns only
+// finished blocks. In safe mode, a block without a known replica is Unavailable: its nodes may still report.
 func (s *Service) Locate(r wire.LocateRequest) (wire.LocateResponse, error) {
 	return look(s, func(v *view) (out wire.LocateResponse, err error) {
 		a := s.actor(r.User, r.Super)
@@ -219,8 +218,8 @@ func (s *Service) locateRange(i *inode, r *wire.LocateRequest, end int64) (list 
 	return list, nil
 }
 
-// places lists the good replicas of a block: on the reader's node, in its rack,
-// elsewhere; nodes that are being emptied last. Readers without a rack are spread.
+// places lists the good replicas of a block: on the reader's node, in its rack, elsewhere. Nodes being emptied come
+// last. Equal places take turns by block.
 func (f *fleet) places(b *block, reader wire.NodeName) []wire.Place {
 	type ranked struct {
 		rank int

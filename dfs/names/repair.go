@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// spreadPriority is the queue of blocks that have enough replicas, all in one rack.
+// spreadPriority is the queue of blocks that have enough replicas, but all in one rack.
 const spreadPriority = 3
 
-// lacks is how many copies a block needs beside those under way.
+// lacks returns how many copies a block needs beside those under way.
 func (s *Service) lacks(b *block, c count) int {
 	if c.live+c.leaving == 0 {
-		return 0 // nobody has it: only a report can help
+		return 0 // no node has it: only a report can help
 	}
 	under := len(s.copies[b.ID])
 	if n := c.wanted - c.live - under; n > 0 {
@@ -28,7 +28,7 @@ func (s *Service) lacks(b *block, c count) int {
 	return 0
 }
 
-// enqueue puts a block into the repair queue: the fewest copies first.
+// enqueue puts a block into the repair queue, fewest replicas first.
 func (r *repairs) enqueue(b *block, c count) {
 	p := min(c.live+c.leaving-1, 2)
 	if c.live >= c.wanted {
@@ -37,11 +37,11 @@ func (r *repairs) enqueue(b *block, c count) {
 	if b.queued != 0 && int(b.queued-1) <= p {
 		return
 	}
-	b.queued = int8(p + 1) // its place in a less urgent queue is passed over
+	b.queued = int8(p + 1) // its place in a less urgent queue is skipped
 	r.queue[p] = append(r.queue[p], b)
 }
 
-// repair works the queue off as far as streams and bytes allow.
+// repair starts the copies of queued blocks while streams and bytes last.
 func (s *Service) repair(now time.Duration) {
 	tries := s.cfg.RepairPerTick
 	for p := range s.queue {
@@ -67,8 +67,7 @@ func (s *Service) repair(now time.Duration) {
 	}
 }
 
-// repairBlock starts the copies a block lacks. It returns false if some could not be
-// started and should be tried again.
+// repairBlock starts the copies that a block lacks. It is false if some must be tried again.
 func (s *Service) repairBlock(b *block, now time.Duration) bool {
 	c := b.count()
 	n := s.lacks(b, c)
@@ -78,7 +77,7 @@ func (s *Service) repairBlock(b *block, now time.Duration) bool {
 	spread := c.live >= c.wanted
 	targets := s.targets(b, c.racks, n, spread, now)
 	if len(targets) == 0 && !spread && c.corrupt > 0 && c.live > 0 {
-		s.dropCorrupt(b) // there is no other node: its own must take the good copy
+		s.dropCorrupt(b) // no other node is left: one of its own must take the good copy
 	}
 	for _, to := range targets {
 		from := s.source(b, now)
@@ -90,8 +89,8 @@ func (s *Service) repairBlock(b *block, now time.Duration) bool {
 	return len(targets) == n
 }
 
-// source is the node with a good replica that sends least, if any may send more.
-// A node that is being emptied is preferred: it serves nobody else.
+// source returns the node with a good replica that sends least, or nil if none may send more. It prefers a node
+// that is being emptied, which serves nobody else.
 func (s *Service) source(b *block, now time.Duration) (best *node) {
 	load := func(n *node) int {
 		if n.draining {
@@ -123,7 +122,7 @@ func (s *Service) maySend(n *node, now time.Duration) bool {
 	return n.sending < s.cfg.CopyStreams
 }
 
-// targets asks the policy where n more replicas go. With spread only another rack helps.
+// targets asks the policy where n more replicas go. With spread, only another rack helps.
 func (s *Service) targets(b *block, racks, n int, spread bool, now time.Duration) []*node {
 	r := placement.Request{Writer: topology.NoNode}
 	for _, rep := range b.replicas {
@@ -161,7 +160,7 @@ type copying struct {
 	block    *block
 	from, to *node
 	deadline time.Duration
-	move     bool // of the balancer
+	move     bool // made by the balancer
 }
 
 func (s *Service) startCopy(b *block, from, to *node, now time.Duration, move bool) {
@@ -173,7 +172,7 @@ func (s *Service) startCopy(b *block, from, to *node, now time.Duration, move bo
 	from.budget -= float64(b.Len)
 }
 
-// endCopy forgets a copy, done or failed.
+// endCopy forgets a copy that is done or has failed.
 func (r *repairs) endCopy(c *copying) {
 	id := c.block.ID
 	list := slices.DeleteFunc(r.copies[id], func(o *copying) bool { return o == c })
@@ -197,7 +196,7 @@ func (r *repairs) arrived(b *block, n *node) {
 	}
 }
 
-// failed takes in that a command could not be carried out.
+// failed handles a command that a node could not carry out.
 func (s *Service) failed(n *node, w wire.DoneWork, now time.Duration) {
 	b := s.blocks[w.Block.ID]
 	if b == nil {
@@ -218,7 +217,7 @@ func (s *Service) failed(n *node, w wire.DoneWork, now time.Duration) {
 	s.settle(b)
 }
 
-// takeCopies lists the copies a node shall make now.
+// takeCopies takes the copies that a node must make now.
 func (n *node) takeCopies(now, timeout time.Duration) (list []wire.CopyWork) {
 	for _, c := range n.copies {
 		c.deadline = now + timeout
@@ -228,7 +227,7 @@ func (n *node) takeCopies(now, timeout time.Duration) (list []wire.CopyWork) {
 	return list
 }
 
-// expireCopies gives up copies that took too long, or whose nodes died.
+// expireCopies gives up copies that took too long or whose nodes died.
 func (s *Service) expireCopies(now time.Duration) {
 	var late []*copying
 	for _, list := range s.copies {

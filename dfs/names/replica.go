@@ -17,21 +17,21 @@ type staleReplica struct {
 	block wire.Block
 }
 
-// sorted lists blocks by id, so that what follows does not depend on chance.
+// sorted returns blocks by id, so that what follows does not depend on map order.
 func sorted(set map[*block]struct{}) []*block {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *block) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// found takes in that a node has a replica.
+// found notes that a node has a replica.
 func (s *Service) found(n *node, at wire.Block) {
 	b := s.blocks[at.ID]
 	if d := n.deletes[at.ID]; d != nil && d.Gen >= at.Gen {
-		return // it is on its way out
+		return // it is about to be deleted
 	}
 	switch {
 	case b == nil:
 		s.discard(n, at, false) // its file is gone
-	case at.Gen > b.Gen: // of a recovery whose end we have not heard of
+	case at.Gen > b.Gen: // of a recovery whose end has not been reported yet
 	case at.Gen < b.Gen:
 		s.addStale(n, at)
 		s.settle(b)
@@ -55,7 +55,7 @@ func (r *repairs) addStale(n *node, at wire.Block) {
 	r.stale[at.ID] = append(list, staleReplica{n, at})
 }
 
-// gain notes a good replica. One that is corrupt stays so: only deleting it helps.
+// gain notes a good replica. A corrupt one stays corrupt until it is deleted.
 func (r *repairs) gain(b *block, n *node) {
 	if n.report != nil {
 		n.report.seen[b] = struct{}{}
@@ -71,14 +71,14 @@ func (r *repairs) gain(b *block, n *node) {
 	b.replicas = append(b.replicas, replica{node: n})
 }
 
-// lose forgets a replica; the caller settles.
+// lose forgets a replica. The caller settles the block.
 func (s *Service) lose(b *block, n *node) {
 	delete(n.blocks, b)
 	b.replicas = slices.DeleteFunc(b.replicas, func(r replica) bool { return r.node == n })
 }
 
-// accuse marks a replica as corrupt. It stays known until enough good ones exist, so
-// that nothing takes its node for free.
+// accuse marks a replica as corrupt. It stays listed until enough good ones exist, so that its node is not
+// chosen for another.
 func (s *Service) accuse(n *node, at wire.Block) {
 	b := s.blocks[at.ID]
 	switch {
@@ -131,7 +131,7 @@ func (s *Service) free(b *block) {
 	b.owner, b.replicas = nil, nil
 }
 
-// A count is what a block has.
+// A count is the replicas that a block has and wants.
 type count struct {
 	live    int // good, on nodes that stay
 	leaving int // good, on nodes that are being emptied
@@ -158,7 +158,7 @@ func (b *block) count() (c count) {
 	return c
 }
 
-// liveIn reports whether a rack has one of some replicas, good and on a node that stays.
+// liveIn reports whether a rack has a good replica of the list on a node that stays.
 func liveIn(list []replica, rack string) bool {
 	for _, r := range list {
 		if !r.corrupt && !r.node.draining && r.node.rack == rack {
@@ -168,8 +168,7 @@ func liveIn(list []replica, rack string) bool {
 	return false
 }
 
-// settle decides what a block needs after its replicas, or what is wanted of them,
-// changed.
+// settle decides what a block needs after its replicas, or its replication, have changed.
 func (s *Service) settle(b *block) {
 	if b.owner == nil || b.building != nil {
 		return
@@ -213,14 +212,14 @@ func (s *Service) dropCorrupt(b *block) {
 
 func (s *Service) dropStale(b *block) {
 	for _, st := range s.stale[b.ID] {
-		if _, has := st.node.blocks[b]; !has { // a node keeps one replica of a block
+		if _, has := st.node.blocks[b]; !has { // st.node has a newer replica, which replaced it
 			s.discard(st.node, st.block, false)
 		}
 	}
 	delete(s.stale, b.ID)
 }
 
-// trim has surplus replicas deleted, as long as the racks stay spread.
+// trim deletes surplus replicas while the racks stay spread.
 func (s *Service) trim(b *block, c count) {
 	for ; c.live > c.wanted; c = b.count() {
 		n := s.surplus(b, c)
@@ -232,9 +231,8 @@ func (s *Service) trim(b *block, c count) {
 	}
 }
 
-// surplus chooses the replica to go: the one that a move copied away, else one in the
-// fullest rack, on the fullest node. Never one whose loss would leave fewer racks than
-// two, where two are there and wanted.
+// surplus chooses the replica to delete: the one that a move copied away, else one on the node with the least room
+// in the rack with the most replicas. It never leaves fewer than two racks if two are there and wanted.
 func (rp *repairs) surplus(b *block, c count) *node {
 	inRack := map[string]int{}
 	for _, r := range b.replicas {

@@ -6,29 +6,29 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Rights to a file or directory, as in one digit of its mode. For a directory, execute means passing through
-// it, write changing its entries, and read listing them.
+// The rights to a file or directory, as in one digit of its mode. For a directory, execute means passing through it,
+// write changing its entries, and read listing them.
 const (
 	execute uint16 = 1 << iota
 	write
 	read
 )
 
-// sticky is the bit of a directory's mode that lets only owners take entries away.
+// sticky is the mode bit of a directory that lets only owners take entries away.
 const sticky uint16 = 0o1000
 
 // allModes are the bits that a mode may have.
 const allModes uint16 = 0o1777
 
-// An actor is on whose behalf something is done.
+// An actor is the user on whose behalf something is done.
 type actor struct {
 	user   string
 	groups []string
 	super  bool // may do everything
 }
 
-// actor finds out what is known about a user. super is set if the server knows that the caller may do everything; a request
-// without a user is the service's own, or a node's.
+// actor returns what is known about a user. super is set if the server knows that the caller may do everything.
+// A request without a user comes from the service itself or from a node.
 func (s *Service) actor(user string, super bool) *actor {
 	a := &actor{user: user, super: super || user == "" || user == s.cfg.Superuser}
 	if s.cfg.Groups != nil && !a.super {
@@ -38,11 +38,11 @@ func (s *Service) actor(user string, super bool) *actor {
 	return a
 }
 
-// Superuser reports whether somebody may do everything by their name.
+// Superuser reports whether a user may do everything by name.
 func (s *Service) Superuser(user string) bool { return s.actor(user, false).super }
 
-// may reports whether the mode of i lets a do what is wanted: the owner's digit decides for the owner, the group's for its
-// members, the last for all others.
+// may reports whether the mode of i gives a the rights in want. The first digit decides for the owner, the
+// second for members of the group, the last for all others.
 func (t *tree) may(a *actor, i *inode, want uint16) bool {
 	m := i.mode
 	switch {
@@ -56,7 +56,7 @@ func (t *tree) may(a *actor, i *inode, want uint16) bool {
 	return m&want == want
 }
 
-// must is an error unless a may do what is wanted.
+// must returns an error unless a has the rights in want.
 func (t *tree) must(a *actor, i *inode, want uint16) error {
 	if t.may(a, i, want) {
 		return nil
@@ -71,7 +71,7 @@ func (t *tree) denied(a *actor, i *inode, what string) error {
 	return wire.Errorf(wire.Denied, "user %s may not %s %s (%s %s %s)", a.user, what, i.path(), wire.ModeText(i.dir != nil, i.mode), i.owner.name, t.groups[i.group])
 }
 
-// mustTake is an error unless a may take i out of its directory, or put another in its place.
+// mustTake returns an error unless a may take i out of its directory or put another in its place.
 func (t *tree) mustTake(a *actor, i *inode) error {
 	if err := t.must(a, i.parent, write|execute); err != nil {
 		return err
@@ -82,13 +82,13 @@ func (t *tree) mustTake(a *actor, i *inode) error {
 	return nil
 }
 
-// mayTake reports whether the sticky bit of its directory lets a take i away.
+// mayTake reports whether the sticky bit of i's directory lets a take i away.
 func (t *tree) mayTake(a *actor, i *inode) bool {
 	return a.super || i.parent.mode&sticky == 0 || i.owner.name == a.user || i.parent.owner.name == a.user
 }
 
-// mustRemove is an error unless a may remove i with all below it: every directory on the way that is not empty must let a
-// list and change it. Files need no rights of their own.
+// mustRemove returns an error unless a may remove i and all below it. Every directory on the way that is not
+// empty must let a list and change it. Files need no rights of their own.
 func (t *tree) mustRemove(a *actor, i *inode) error {
 	if err := t.mustTake(a, i); err != nil || a.super {
 		return err
@@ -114,8 +114,8 @@ func (t *tree) mustEmpty(a *actor, i *inode) error {
 	return nil
 }
 
-// Access is an error unless a user may read what a path names: a file, or the entries of a directory. With write it asks
-// instead whether something can be put at the path.
+// Access returns an error unless a user may read a file, or list a directory. With toWrite it checks instead
+// whether the user may put something at the path.
 func (s *Service) Access(path, user string, toWrite bool) error {
 	_, err := look(s, func(v *view) (none struct{}, err error) {
 		a := s.actor(user, false)

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Routes adds the service's calls to a server. What a client says about its user is replaced by
-// what is known about it; a node speaks for the users whose work it does.
+// Routes adds the service's calls to a server. What a client says about its user is replaced by what the server
+// knows. A node speaks for the users whose work it does.
 func (s *Service) Routes(srv *rpc.Server) {
 	s.routeReads(srv)
 	s.routeChanges(srv)
@@ -16,7 +16,7 @@ func (s *Service) Routes(srv *rpc.Server) {
 	s.routeAdmins(srv)
 }
 
-// routeWrites adds what a client calls while it writes a file.
+// routeWrites adds the calls of a client that writes a file.
 func (s *Service) routeWrites(srv *rpc.Server) {
 	asUser(s, srv, api.DFSCreate, alone(s.Create))
 	asHolder(srv, api.DFSAddBlock, func(c rpc.Caller, r wire.AddBlockRequest) (wire.Pipeline, error) {
@@ -32,7 +32,7 @@ func (s *Service) routeWrites(srv *rpc.Server) {
 	asHolder(srv, api.DFSRenew, silent(s.RenewLease))
 }
 
-// routeChanges adds what changes names and rights.
+// routeChanges adds the calls that change names and rights.
 func (s *Service) routeChanges(srv *rpc.Server) {
 	asUser(s, srv, api.DFSMkdir, alone(s.Mkdir))
 	asUser(s, srv, api.DFSRename, alone(s.Rename))
@@ -56,7 +56,7 @@ func (s *Service) routeReads(srv *rpc.Server) {
 	rpc.HandleQuick(srv, api.DFSNodes, func(rpc.Caller, none) ([]wire.StoreNode, error) { return s.Nodes(), nil })
 }
 
-// routeNodes adds what nodes call.
+// routeNodes adds the calls of nodes.
 func (s *Service) routeNodes(srv *rpc.Server) {
 	rpc.HandleQuick(srv, api.DFSRegister, func(c rpc.Caller, r wire.RegisterRequest) (wire.RegisterResponse, error) {
 		if err := itself(c, r.Node); err != nil {
@@ -81,7 +81,7 @@ func (s *Service) routeNodes(srv *rpc.Server) {
 	})
 }
 
-// itself keeps a node from speaking as another.
+// itself keeps a node from speaking for another.
 func itself(c rpc.Caller, name wire.NodeName) error {
 	if c.Node != string(name) {
 		return wire.Errorf(wire.Denied, "node %s speaks as node %s", c.Node, name)
@@ -89,7 +89,7 @@ func itself(c rpc.Caller, name wire.NodeName) error {
 	return nil
 }
 
-// routeAdmins adds what administrators call.
+// routeAdmins adds the calls of administrators.
 func (s *Service) routeAdmins(srv *rpc.Server) {
 	rpc.HandleQuick(srv, api.DFSSetQuota, func(_ rpc.Caller, r wire.QuotaRequest) (none, error) { return none{}, s.SetQuota(r) })
 	rpc.HandleQuick(srv, api.DFSSafemode, func(c rpc.Caller, r wire.SafeModeRequest) (wire.SafeMode, error) {
@@ -106,7 +106,8 @@ func (s *Service) routeAdmins(srv *rpc.Server) {
 
 type none = struct{}
 
-// asUser adds a call that is made on somebody's behalf: the service says on whose, never the client. No handler can forget it.
+// asUser adds a call that is made on a user's behalf. The server, never the client, says on whose. No handler
+// can forget to ask.
 func asUser[Req, Resp any, P interface {
 	*Req
 	wire.Behalf
@@ -129,17 +130,17 @@ func asHolder[Req, Resp any, P interface {
 	})
 }
 
-// alone is a call that needs to know nothing about the caller but what stands in the request.
+// alone adapts a call that needs only its request.
 func alone[Req, Resp any](fn func(Req) (Resp, error)) func(rpc.Caller, Req) (Resp, error) {
 	return func(_ rpc.Caller, r Req) (Resp, error) { return fn(r) }
 }
 
-// silent is such a call that answers nothing.
+// silent adapts such a call that returns only an error.
 func silent[Req any](fn func(Req) error) func(rpc.Caller, Req) (none, error) {
 	return func(_ rpc.Caller, r Req) (none, error) { return none{}, fn(r) }
 }
 
-// speak puts into a request on whose behalf it is made, and whether that one may do everything.
+// speak puts into a request the user on whose behalf it is made, and whether that user may do everything.
 func (s *Service) speak(c rpc.Caller, user *string, super *bool) {
 	if c.Node == "" || *user == "" {
 		*user = c.User

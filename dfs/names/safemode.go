@@ -17,11 +17,11 @@ type safety struct {
 	vanished bool // most nodes fell silent at once
 	forced   bool // somebody ended it although nodes are silent: do not enter again yet
 	since    time.Duration
-	ready    bool // the condition to leave is met, since then
+	ready    bool // the condition to leave has held since then
 	then     time.Duration
 }
 
-// share is the part of all finished blocks that has a good replica.
+// share returns the share of finished blocks that have a good replica.
 func (r *repairs) share() float64 {
 	if r.finished == 0 {
 		return 1
@@ -29,7 +29,7 @@ func (r *repairs) share() float64 {
 	return float64(r.counted) / float64(r.finished)
 }
 
-// why explains safe mode.
+// why explains why safe mode is on.
 func (m *safety) why(s *Service) string {
 	switch {
 	case m.manual:
@@ -44,7 +44,7 @@ func (m *safety) why(s *Service) string {
 	return ""
 }
 
-// SafeMode tells about safe mode, and with Set enters or leaves it by hand.
+// SafeMode describes safe mode. With Set it enters or leaves it by hand.
 func (s *Service) SafeMode(r wire.SafeModeRequest) (wire.SafeMode, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Service) SafeMode(r wire.SafeModeRequest) (wire.SafeMode, error) {
 	return wire.SafeMode{On: s.safe.on, Manual: s.safe.manual, Reported: s.share(), Why: s.safe.why(s)}, nil
 }
 
-// leaveSafeMode gives leases their full time again and looks at every block.
+// leaveSafeMode restarts all leases and looks at every block.
 func (s *Service) leaveSafeMode(now time.Duration) {
 	s.safe = safety{}
 	for _, l := range s.holders {
@@ -73,7 +73,7 @@ func (s *Service) leaveSafeMode(now time.Duration) {
 	s.settleAll()
 }
 
-// settleAll decides anew what every block needs.
+// settleAll settles every block again.
 func (s *Service) settleAll() {
 	for _, id := range slices.Sorted(maps.Keys(s.blocks)) {
 		s.settle(s.blocks[id])
@@ -100,7 +100,7 @@ func (s *Service) tickSafeMode(now time.Duration) {
 	}
 }
 
-// leaveWhen leaves safe mode when a condition held for Config.SafeExtension.
+// leaveWhen leaves safe mode once ok has held for Config.SafeExtension.
 func (s *Service) leaveWhen(ok bool, now time.Duration) {
 	m := &s.safe
 	if !ok {
@@ -115,8 +115,7 @@ func (s *Service) leaveWhen(ok bool, now time.Duration) {
 	}
 }
 
-// mostSilent reports that more than Config.VanishShare of the nodes that are not dead
-// are silent.
+// mostSilent reports whether more than Config.VanishShare of the nodes that are not dead are silent.
 func (s *Service) mostSilent(now time.Duration) bool {
 	live, silent := 0, 0
 	for _, n := range s.nodes {
@@ -131,7 +130,7 @@ func (s *Service) mostSilent(now time.Duration) bool {
 	return silent > 0 && float64(silent) > s.cfg.VanishShare*float64(live)
 }
 
-// anyLate reports that some node should be taken for dead now.
+// anyLate reports whether some node is due to be declared dead.
 func (s *Service) anyLate(now time.Duration) bool {
 	return slices.ContainsFunc(s.nodes, func(n *node) bool { return !n.dead && now-n.last > s.cfg.DeadAfter })
 }

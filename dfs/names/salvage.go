@@ -22,12 +22,12 @@ type Loss struct {
 	Bad     []string // entries that cannot be read, and why
 	Missing string   // how many entries are gone without a trace, if any
 	Orphans int      // directories whose own entry is lost: what is in them goes to /lost+found-ID
-	Stray   int      // entries that hang nowhere
-	Skipped int      // changes of the journal that are about what is lost
-	Records uint64   // of a journal that is whole from its first record on: the namespace is made of it alone
+	Stray   int      // entries that are linked nowhere
+	Skipped int      // journal changes that concern lost entries
+	Records uint64   // of a journal that begins with the first record: the namespace is built from it alone
 }
 
-// String explains the loss to whoever must decide.
+// String explains the loss to whoever must decide about a repair.
 func (l *Loss) String() string {
 	if l.Records > 0 {
 		return fmt.Sprintf("the checkpoint is damaged:\n  %s\nThe journal has all changes since the namespace was made. A repair makes it anew from these %s; no file is lost.",
@@ -51,11 +51,11 @@ func (l *Loss) String() string {
 	return text + "."
 }
 
-// Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if
-// there are none. With repair it writes a new checkpoint from all that is whole, journal included; the old
-// file stays beside it as .damaged. Pages that are damaged or cut off are passed over. Where the state entry is lost the
-// other entries mean nothing, and only a journal that still begins with the first record helps.
-// Of cfg only Disk, Journal and Checkpoint are needed.
+// Salvage looks for damaged entries in the checkpoint of a service that does not run. It returns nil if there are
+// none. With repair it writes a new checkpoint from everything that is whole, including the journal, and keeps the old
+// file beside it as .damaged. It skips pages that are damaged or cut off. If the state entry is lost, the other entries
+// mean nothing, and only a journal that still begins with the first record helps. Of cfg it uses only Disk, Journal and
+// Checkpoint.
 func Salvage(cfg Config, repair bool) (*Loss, error) {
 	c := DefaultConfig()
 	c.Disk, c.Journal, c.Checkpoint = cfg.Disk, cfg.Journal, cfg.Checkpoint
@@ -81,7 +81,7 @@ func Salvage(cfg Config, repair bool) (*Loss, error) {
 	return l, s.rewrite()
 }
 
-// salvageJournal adds what followed the checkpoint, as far as it is not about what is lost.
+// salvageJournal applies the changes after the checkpoint, except those that concern lost entries.
 func (s *Service) salvageJournal(l *Loss) error {
 	j, err := journal.Open(s.cfg.Disk, "journal", s.cfg.Journal, s.applied+1, func(seq uint64, payload []byte) error {
 		edits, err := decode(payload)
@@ -99,8 +99,8 @@ func (s *Service) salvageJournal(l *Loss) error {
 	return j.Close()
 }
 
-// fromJournal makes a namespace of the journal alone, in place of a checkpoint that is damaged beyond use. The cluster's name
-// and epoch are in no record; the owner's file has them.
+// fromJournal builds a namespace from the journal alone, to replace a checkpoint that is damaged beyond use. No
+// record has the cluster's name and epoch, so they come from the owner file.
 func fromJournal(cfg Config, damage error) (*Service, *Loss, error) {
 	beyond := func(why string, args ...any) error {
 		return wire.Errorf(wire.Corrupt, "checkpoint %s: %w, and %s; only a backup helps", cfg.Checkpoint, damage, fmt.Sprintf(why, args...))
@@ -127,7 +127,7 @@ func fromJournal(cfg Config, damage error) (*Service, *Loss, error) {
 	return s, &Loss{Bad: []string{damage.Error()}, Records: s.applied}, j.Close()
 }
 
-// salvageFile reads what is whole, page by page: bbolt trusts its pages.
+// salvageFile reads what is whole, page by page, because bbolt trusts its pages.
 func (s *Service) salvageFile(l *Loss) error {
 	f, err := os.Open(s.cfg.Checkpoint)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Service) salvageFile(l *Loss) error {
 	return s.salvageTree(parents, l)
 }
 
-// salvageInode takes in one entry, if it is whole.
+// salvageInode takes in one entry if it is whole.
 func (s *Service) salvageInode(k, v []byte, parents map[wire.FileID][]*inode, l *Loss) error {
 	id, m, err := entry(k, v)
 	if err == nil && slices.ContainsFunc(m.blocks, func(b wire.Block) bool { return s.blocks[b.ID] != nil && s.blocks[b.ID].Block != b }) {
@@ -186,7 +186,7 @@ func (s *Service) salvageInode(k, v []byte, parents map[wire.FileID][]*inode, l 
 	return err
 }
 
-// salvageTree hangs what was saved below the root.
+// salvageTree links what was saved below the root.
 func (s *Service) salvageTree(parents map[wire.FileID][]*inode, l *Loss) error {
 	s.adopt(parents, l)
 	if err := s.linkChildren(s.root, parents, map[wire.FileID]bool{}); err != nil {
@@ -204,12 +204,12 @@ func (s *Service) salvageTree(parents map[wire.FileID][]*inode, l *Loss) error {
 	return nil
 }
 
-// adopt makes a directory below the root for each that is lost and had something in it. It keeps the
-// number, so that the journal's changes still find it.
+// adopt makes a directory below the root for each lost one that had entries. It keeps the id, so that changes
+// of the journal still find it.
 func (s *Service) adopt(parents map[wire.FileID][]*inode, l *Loss) {
 	for _, id := range slices.Sorted(maps.Keys(parents)) {
 		p := s.inodes[id]
-		if p != nil && p.dir == nil { // the child's word against the file's
+		if p != nil && p.dir == nil { // p is a file, so its children are wrong
 			for _, i := range parents[id] {
 				l.Stray++
 				s.forgetStray(i.id, i)
@@ -240,7 +240,7 @@ func (s *Service) forgetStray(id wire.FileID, i *inode) {
 	}
 }
 
-// rewrite puts a checkpoint of all that is in memory into the place of the damaged one.
+// rewrite replaces the damaged checkpoint by one of all that is in memory.
 func (s *Service) rewrite() error {
 	name := s.cfg.Checkpoint
 	if err := os.Remove(name + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -250,7 +250,7 @@ func (s *Service) rewrite() error {
 	if err != nil {
 		return err
 	}
-	s.dirty[rootID] = struct{}{} // it is counted, also where nothing was ever made in it
+	s.dirty[rootID] = struct{}{} // the root counts, even if nothing was ever made in it
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range [][]byte{inodeBucket, metaBucket} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {

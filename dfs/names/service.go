@@ -14,14 +14,14 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Service is the name service. All methods may be called by several goroutines.
+// A Service is the name service. Its methods may be called concurrently.
 type Service struct {
 	cfg     Config
 	journal *journal.Journal
 	db      *bolt.DB
 	cluster string
 	epoch   uint64
-	version int // of the checkpoint that was opened
+	version int // of the opened checkpoint
 	fence   *fence
 	mint    *mint
 
@@ -32,34 +32,34 @@ type Service struct {
 	closed     bool       // guarded by saving
 
 	mu       sync.RWMutex  // guards all that follows
-	log                    // what of the journal is in memory, and what of memory is in the checkpoint
+	log                    // how far memory is ahead of the checkpoint
 	tree                   // files and blocks: changed by journal records only
 	leases                 // who writes
 	fleet                  // who stores
 	repairs                // what has too few replicas, and what is done about it
-	began    time.Duration // this service, by its own clock
+	began    time.Duration // when this service began, by its own clock
 	lastTick time.Duration
-	swept    time.Duration // the trash
+	swept    time.Duration // when the trash was last swept
 }
 
-// log is how far memory is ahead of the checkpoint. A change is made in memory and given to the journal in one step under the
-// lock, so that memory is always the records up to applied.
+// log says how far memory is ahead of the checkpoint. A change is applied and given to the journal in one step
+// under the lock, so memory always matches the records up to applied.
 type log struct {
-	applied uint64 // the last journal record made in memory
-	saveAt  uint64 // the one with which the next checkpoint is due
-	broken  error  // memory and journal differ: a fault of ours
+	applied uint64 // the last journal record applied
+	saveAt  uint64 // the record at which the next checkpoint is due
+	broken  error  // memory and journal differ, which is a bug
 	fenced  error  // another service has the directory
 	dirty   map[wire.FileID]struct{}
 	scratch []byte
 }
 
-// tree is the files, and the blocks they have. Every block belongs to the one inode that it names as its owner; shared lists the
-// others. An account has what the files below it add up to.
+// tree is the files and their blocks. Every block names one inode as its owner; shared lists the others that
+// have it. An account's usage is the sum of what it owns.
 type tree struct {
 	root     *inode
 	inodes   map[wire.FileID]*inode
 	blocks   map[wire.BlockID]*block
-	shared   map[wire.BlockID][]*inode // files that have a block beside its owner
+	shared   map[wire.BlockID][]*inode // the other inodes that have a block, beside its owner
 	accounts map[string]*account
 	groups   []string // by number, as inodes have them
 	groupIDs map[string]uint32
@@ -68,13 +68,13 @@ type tree struct {
 	gen      uint64 // the last generation given out
 }
 
-// leases are the writers. A file that is open has the lease of its holder, and is among the holder's files.
+// leases are the writers. An open file is listed under its holder.
 type leases struct {
 	holders  map[string]*lease
 	requests map[string]*inode // open files by holder and request
 }
 
-// fleet is the block stores. A node keeps its number for as long as the service runs, and byName has each once.
+// fleet is the block services. A node keeps its number while the service runs. byName has each node once.
 type fleet struct {
 	nodes    []*node // by topology.NodeID
 	byName   map[wire.NodeName]*node
@@ -84,7 +84,7 @@ type fleet struct {
 	session  uint64
 }
 
-// repairs is what is known of replicas, as the stores have reported it: nothing here is in the journal.
+// repairs is what nodes have reported of replicas. None of it is in the journal.
 type repairs struct {
 	finished int // blocks that are not being written
 	counted  int // of these, with a good replica
@@ -95,7 +95,7 @@ type repairs struct {
 	balance  balancer
 }
 
-// do runs a change under the lock and answers when all it saw and did is durable.
+// do runs a change under the lock and returns when all it saw and did is durable.
 func do[T any](s *Service, fn func() (T, error)) (T, error) {
 	s.mu.Lock()
 	v, err := fn()
@@ -117,7 +117,7 @@ type view struct{ seq uint64 }
 
 func (v *view) saw(seq uint64) { v.seq = max(v.seq, seq) }
 
-// look runs a reader under the lock and answers when what it saw is durable.
+// look runs a reader under the lock and returns when what it saw is durable.
 func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 	var v view
 	s.mu.RLock()
@@ -135,7 +135,7 @@ func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 	return got, err
 }
 
-// commit makes checked edits: one journal record, then memory. The lock is held.
+// commit writes checked edits as one journal record, then applies them. The lock must be held.
 func (s *Service) commit(edits ...edit) error {
 	if err := cmp.Or(s.fenced, s.broken); err != nil {
 		return err
@@ -165,8 +165,7 @@ func (s *Service) wakeSaver() {
 	}
 }
 
-// saver writes checkpoints until the service is closed. A failed one is tried again
-// after some more records.
+// saver writes checkpoints until the service is closed. It retries a failed one after some more records.
 func (s *Service) saver() {
 	for {
 		select {
@@ -174,14 +173,13 @@ func (s *Service) saver() {
 			return
 		case <-s.wake:
 			if err := s.Checkpoint(); err != nil {
-				continue // kept in saveErr
+				continue // saveErr has the error
 			}
 		}
 	}
 }
 
-// CheckpointError returns what went wrong with the last checkpoint, if anything. The
-// journal then grows until one succeeds.
+// CheckpointError returns the error of the last checkpoint, if any. The journal then grows until one succeeds.
 func (s *Service) CheckpointError() error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
@@ -191,10 +189,10 @@ func (s *Service) CheckpointError() error {
 // Epoch returns the number of this opening of the namespace; it only grows.
 func (s *Service) Epoch() uint64 { return s.epoch }
 
-// Cluster returns the name the cluster got at its first start.
+// Cluster returns the name that the cluster got at its first start.
 func (s *Service) Cluster() string { return s.cluster }
 
-// Close writes a last checkpoint and gives the files back. It may be called twice.
+// Close writes a last checkpoint and closes the files. It may be called twice.
 func (s *Service) Close() error {
 	s.saving.Lock()
 	closed := s.closed
@@ -209,5 +207,5 @@ func (s *Service) Close() error {
 	return errors.Join(err, s.journal.Close(), s.fence.file.Close(), s.db.Close())
 }
 
-// nowMillis is the wall clock, for modification times.
+// nowMillis returns the wall clock, for modification times.
 func (s *Service) nowMillis() int64 { return s.cfg.Wall().UnixMilli() }

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// SetRights changes owner, group and mode. The mode is the owner's to change; the group, too, to one of the owner's groups;
-// the owner only a superuser's, because owners are charged for what they own.
+// SetRights changes owner, group and mode. The owner may change the mode, and the group to one of the owner's. Only
+// a superuser may change the owner, who is charged.
 func (s *Service) SetRights(r wire.SetRightsRequest) (wire.FileInfo, error) {
 	return do(s, func() (none wire.FileInfo, err error) {
 		a, i, err := s.toChange(r.User, r.Super, r.Path)

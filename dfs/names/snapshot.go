@@ -9,13 +9,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A snapshot of a directory is a copy of the tree below it, of which nothing can be changed. Files are never changed once they
-// are closed, so the copies share their blocks; a block is freed when the last file with it is gone. The copy hangs beside
-// the entries of its directory and is found as DIR/.snapshot/NAME. Its owner, who is the directory's, is charged for all of
-// it.
+// A snapshot of a directory is a read-only copy of the tree below it. Closed files never change, so the copies
+// share their blocks. A block is freed when the last file that has it is gone. The copy hangs beside the
+// entries of its directory and is found as DIR/.snapshot/NAME. It has the directory's owner, who is charged for
+// all of it.
 const snapshotDir = ".snapshot"
 
-// frozen reports whether i is in a snapshot: it hangs below an inode whose name has the form .snapshot/NAME, as no other has.
+// frozen reports whether i is in a snapshot: only the top of one has a name of the form .snapshot/NAME.
 func (i *inode) frozen() bool {
 	for ; i != nil; i = i.parent {
 		if i.snapshot() {
@@ -67,7 +67,7 @@ func (s *Service) takeSnapshot(a *actor, i *inode, r *wire.SnapshotRequest) (non
 	return s.info(a, c, c.path()), nil
 }
 
-// closedUse is what a snapshot of i would count.
+// closedUse returns what a snapshot of i would count.
 func closedUse(i *inode) usage {
 	u := i.own()
 	if i.dir != nil {
@@ -80,7 +80,7 @@ func closedUse(i *inode) usage {
 	return u
 }
 
-// applySnapshot copies a tree. Numbers are given out in the order of names, so that a replay gives the same.
+// applySnapshot copies a tree. It gives out ids in the order of names, so that a replay gives the same ids.
 func (s *Service) applySnapshot(seq uint64, e *edit) error {
 	i := s.inodes[e.id]
 	if i == nil || i.dir == nil || i.dir.snaps[e.name] != nil || badName(e.name) != "" || i.frozen() {
@@ -122,7 +122,7 @@ func (s *Service) freeze(i, parent *inode, seq uint64) *inode {
 	return c
 }
 
-// unshare notes that i no longer has a block. It is false if nobody else has it.
+// unshare notes that i no longer has a block. It is false if no other file has it.
 func (s *Service) unshare(b *block, i *inode) bool {
 	list := s.shared[b.ID]
 	if len(list) == 0 {
@@ -135,11 +135,11 @@ func (s *Service) unshare(b *block, i *inode) bool {
 	if s.shared[b.ID] = list; len(list) == 0 {
 		delete(s.shared, b.ID)
 	}
-	s.settle(b) // the other file may want another number of copies
+	s.settle(b) // the new owner may have another replication
 	return true
 }
 
-// checkShared gives blocks that were read from a checkpoint to the file that is not in a snapshot. Two such files with one
+// checkShared makes the file that is not in a snapshot the owner of each shared block. Two such files with one
 // block are damage.
 func (t *tree) checkShared() error {
 	for id, list := range t.shared {
@@ -161,7 +161,7 @@ func (t *tree) checkShared() error {
 	return nil
 }
 
-// hasSnapshots finds a directory below i, or i, that has snapshots.
+// hasSnapshots returns i or a directory below it that has snapshots, or nil.
 func hasSnapshots(i *inode) *inode {
 	if i.dir == nil || len(i.dir.snaps) > 0 {
 		if i.dir == nil {
@@ -177,7 +177,7 @@ func hasSnapshots(i *inode) *inode {
 	return nil
 }
 
-// walkToChange is walk for a change: nothing in a snapshot can be.
+// walkToChange is walk for a change, which nothing in a snapshot allows.
 func (t *tree) walkToChange(a *actor, path string) (*inode, error) {
 	i, err := t.walk(&view{}, a, path)
 	if err == nil && i.frozen() {
@@ -186,7 +186,7 @@ func (t *tree) walkToChange(a *actor, path string) (*inode, error) {
 	return i, err
 }
 
-// toChange finds what a caller wants to change.
+// toChange finds the inode that a caller wants to change.
 func (s *Service) toChange(user string, super bool, path string) (*actor, *inode, error) {
 	a := s.actor(user, super)
 	if err := s.errNow(); err != nil {
@@ -196,7 +196,7 @@ func (s *Service) toChange(user string, super bool, path string) (*actor, *inode
 	return a, i, err
 }
 
-// snapshots lists those of a directory, by name.
+// snapshots lists the snapshots of a directory, by name.
 func (i *inode) snapshots() (list []*inode) {
 	if i.dir == nil {
 		return nil

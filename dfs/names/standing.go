@@ -2,15 +2,16 @@ package names
 
 import "strings"
 
-// attributes are what a new directory gets.
+// attributes are the owner and mode of a new directory.
 type attributes struct {
 	owner string
 	mode  uint16
 }
 
-// standing returns the attributes of a directory that the service makes by itself: /tmp, where all users may leave files and only
-// owners remove them, millrace's own directory in it, and the homes of users. Such a directory appears with the first name below
-// it. It gets the service's umask, as if an administrator had made it, not that of the client who came first.
+// standing returns the attributes of a directory that the service makes by itself: /tmp, where all users may
+// leave files and only owners remove them, millrace's own directory in it, and the homes of users. Such a
+// directory appears with the first name below it. It gets the service's umask, as if an administrator had made
+// it, not that of the first client.
 func (s *Service) standing(list []string, user string) (attributes, bool) {
 	switch path := strings.Join(list, "/"); {
 	case path == "tmp" || path == "tmp/.millrace":
@@ -26,11 +27,12 @@ func (s *Service) standing(list []string, user string) (attributes, bool) {
 func dirMode(umask uint16) uint16  { return 0o777 &^ umask }
 func fileMode(umask uint16) uint16 { return 0o666 &^ umask }
 
-// parentMode is for directories that are made for what is to be in them: their owner can put it there, whatever the umask. (HDFS too)
+// parentMode returns the mode for directories made on the way to a new name. Whatever the umask, their owner
+// can add the name. (HDFS too)
 func parentMode(umask uint16) uint16 { return dirMode(umask) | 0o300 }
 
-// mayAdd is an error unless a may make what c claims. Standing directories need no rights; what comes in the last of them
-// needs its.
+// mayAdd returns an error unless a may make what c claims. Standing directories need no rights; a name in the last
+// of them needs its rights.
 func (s *Service) mayAdd(a *actor, c claim) error {
 	if c.there != nil {
 		return s.mustTake(a, c.there)
@@ -46,7 +48,7 @@ func (s *Service) mayAdd(a *actor, c claim) error {
 	return nil
 }
 
-// accountOf is account for somebody who may not be known yet: nothing is remembered.
+// accountOf is account without creating one: for an unknown user it returns an empty account.
 func (t *tree) accountOf(name string) *account {
 	if a := t.accounts[name]; a != nil {
 		return a

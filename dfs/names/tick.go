@@ -8,10 +8,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Tick lets time pass: nodes die, leases end, copies are started and given up, safe mode
-// is entered and left. Its owner calls it a few times a second. An error is the
-// journal's; the next Tick tries again. One of kind Stale says that another service has taken the
-// directory over: this one no longer answers anybody and should be closed.
+// Tick lets time pass: nodes die, leases end, copies start and time out, safe mode begins and ends. Its owner calls
+// it a few times a second. An error is the journal's, and the next Tick tries again. Stale means that another
+// service has taken the directory over: this one answers nobody any more and should be closed.
 func (s *Service) Tick() error {
 	if err := s.stepDown(); err != nil {
 		return err
@@ -39,8 +38,8 @@ func (s *Service) Tick() error {
 	return err
 }
 
-// extendTimeouts gives everybody the time back in which this process did not run: it was
-// stopped, or the machine slept.
+// extendTimeouts makes up for the time in which this process did not run because it was stopped or the machine
+// slept.
 func (s *Service) extendTimeouts(now time.Duration) {
 	gap := now - s.lastTick
 	s.lastTick = now
@@ -55,9 +54,8 @@ func (s *Service) extendTimeouts(now time.Duration) {
 	}
 }
 
-// Lost tells that a node's process is known to be gone, say because its connection
-// broke: it is taken for dead with the next Tick, unless it beats before, or most nodes
-// are silent too.
+// Lost reports that a node's process is known to be gone, for example because its connection broke. The next
+// Tick takes it for dead, unless it beats before or most nodes are silent too.
 func (s *Service) Lost(name wire.NodeName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +64,7 @@ func (s *Service) Lost(name wire.NodeName) {
 	}
 }
 
-// markDead takes silent nodes for dead and their replicas for lost.
+// markDead takes late nodes for dead and their replicas for lost.
 func (s *Service) markDead(now time.Duration) {
 	for _, n := range s.nodes {
 		if n.dead || now-n.last <= s.cfg.DeadAfter {
@@ -84,7 +82,7 @@ func (s *Service) markDead(now time.Duration) {
 	}
 }
 
-// nodeNames are those of all nodes, in order.
+// nodeNames returns the names of all nodes, sorted.
 func (s *Service) nodeNames() []string {
 	var names []string
 	for n := range s.byName {
@@ -94,9 +92,9 @@ func (s *Service) nodeNames() []string {
 	return names
 }
 
-// Drain takes a node out of service, or back with Undo. Its replicas no longer count,
-// but are what copies are made from; the node is drained when every block has enough
-// copies elsewhere. Without Force it is refused where too few nodes would stay.
+// Drain takes a node out of service, or back with Undo. Its replicas no longer count, but copies are made from
+// them. The node is drained when every block has enough copies elsewhere. Without Force, Drain refuses if too
+// few nodes would stay.
 func (s *Service) Drain(r wire.DrainRequest) (wire.StoreNode, error) {
 	return do(s, func() (none wire.StoreNode, err error) {
 		n := s.byName[r.Node]
@@ -125,7 +123,7 @@ func (s *Service) Drain(r wire.DrainRequest) (wire.StoreNode, error) {
 	})
 }
 
-// applyDrain marks a node; now, and when the journal is replayed.
+// applyDrain marks a node: now, or when the journal is replayed.
 func (s *Service) applyDrain(name wire.NodeName, on bool) {
 	if on {
 		s.draining[name] = true
@@ -142,7 +140,7 @@ func (s *Service) applyDrain(name wire.NodeName, on bool) {
 	}
 }
 
-// tickDrain counts what nodes that are being emptied still have to give away.
+// tickDrain counts the blocks that nodes being emptied must still give away.
 func (f *fleet) tickDrain() {
 	for _, n := range f.nodes {
 		if !n.draining || n.dead {

@@ -9,15 +9,15 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A mint makes block tokens. There are always a key that signs and the next one, so that nodes know a key long before it
-// signs anything.
+// A mint makes block tokens. It always has a key that signs and the next one, so that nodes know a key long
+// before it signs.
 type mint struct {
 	cfg   *Config
 	epoch uint64
 
 	mu   sync.Mutex // guards the fields below
 	keys []minted   // the last one comes next, the one before it signs
-	made uint64     // how many there were
+	made uint64     // how many keys this mint has made
 }
 
 type minted struct {
@@ -34,7 +34,7 @@ func newMint(cfg *Config, epoch uint64) *mint {
 	return m
 }
 
-// add makes the key that comes next. Epochs only grow, so its id is the highest there ever was.
+// add makes the next key. Epochs only grow, so its id is the highest so far.
 func (m *mint) add() {
 	m.made++
 	k := minted{id: m.epoch<<24 | m.made&(1<<24-1), secret: m.cfg.Secret(), born: m.cfg.Now()}
@@ -42,10 +42,10 @@ func (m *mint) add() {
 	m.keys = append(m.keys, k)
 }
 
-// life is the age at which nothing that a key signed is good: it waits, signs, and its last token ends.
+// life returns the age at which nothing that a key signed is valid: it waits, signs, and its last token ends.
 func (m *mint) life() time.Duration { return 2*m.cfg.KeyEvery + m.cfg.TokenLife }
 
-// turn replaces the key that signs when its time is over, and forgets those of which no token is good.
+// turn replaces the signing key when its time is over, and forgets keys whose tokens have all ended.
 func (m *mint) turn(now time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (m *mint) turn(now time.Duration) {
 	}
 }
 
-// tell lists the keys for a node that knows those up to newest.
+// tell returns the keys for a node that has those up to newest.
 func (m *mint) tell(newest uint64) (list []wire.BlockKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,14 +80,14 @@ func (m *mint) sign(c rpc.Caller, b wire.Block, op token.Op) string {
 	return k.Sign(token.Claim{Block: b.ID, Gen: b.Gen, Op: op, Holder: token.Holder(c), Until: until})
 }
 
-// readable gives the caller leave to read blocks.
+// readable gives the caller tokens to read blocks.
 func (m *mint) readable(c rpc.Caller, list []wire.LocatedBlock) {
 	for i := range list {
 		list[i].Token = m.sign(c, list[i].Block, token.Read)
 	}
 }
 
-// writable gives the caller leave to write the block of a pipeline.
+// writable gives the caller a token to write the block of a pipeline.
 func (m *mint) writable(c rpc.Caller, p wire.Pipeline, err error) (wire.Pipeline, error) {
 	if err == nil {
 		p.Token = m.sign(c, p.Block, token.Write)
@@ -95,7 +95,7 @@ func (m *mint) writable(c rpc.Caller, p wire.Pipeline, err error) (wire.Pipeline
 	return p, err
 }
 
-// orders gives a node leave to do what the answer to a beat says, and the keys that it lacks.
+// orders gives a node the tokens for the commands in the answer to a beat, and the keys that it lacks.
 func (m *mint) orders(c rpc.Caller, r wire.BeatRequest, out wire.BeatResponse) wire.BeatResponse {
 	out.Keys = m.tell(r.Key)
 	for i := range out.Copy {

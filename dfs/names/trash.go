@@ -8,18 +8,18 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// The trash of a user is /user/NAME/.Trash: a directory for each minute in which something was thrown away, and in it the old
-// paths.
+// The trash of a user is /user/NAME/.Trash. It has a directory for each minute in which something was thrown
+// away, with the old paths in it.
 const (
 	trashName   = ".Trash"
 	trashBucket = "20060102-1504"
-	// maxBuckets is how often a name can be thrown away in a minute.
+	// maxBuckets is how often a name can be thrown away in one minute.
 	maxBuckets = 1000
-	// sweepEvery is how often old trash is looked for.
+	// sweepEvery is how often the service looks for old trash.
 	sweepEvery = time.Minute
 )
 
-// discardTo moves i into the trash of the user. What is in the trash already goes for good.
+// discardTo moves i to the user's trash. What is in the trash already is deleted.
 func (s *Service) discardTo(a *actor, i *inode, r *wire.DeleteRequest) error {
 	if badName(r.User) != "" || strings.Contains(r.User, "/") {
 		return wire.Errorf(wire.Invalid, "delete %s: user %q has no trash: skip it", r.Path, r.User)
@@ -40,7 +40,7 @@ func (s *Service) discardTo(a *actor, i *inode, r *wire.DeleteRequest) error {
 		}
 		c, err := s.claim(a, to, true)
 		if wire.KindOf(err) == wire.Invalid && err != nil && n+1 < maxBuckets || err == nil && c.there != nil {
-			continue // the name was thrown away in this minute before, or a file stands where a directory should
+			continue // this name was thrown away earlier in this minute, or a file stands where a directory should
 		}
 		if err == nil {
 			err = s.mayAdd(a, c)
@@ -48,7 +48,7 @@ func (s *Service) discardTo(a *actor, i *inode, r *wire.DeleteRequest) error {
 		if err != nil {
 			return wire.Errorf(wire.KindOf(err), "delete %s: it cannot be moved to the trash: %w", r.Path, err)
 		}
-		c.umask = 0o077 // what a directory has kept to its owner, the trash keeps, too
+		c.umask = 0o077 // the trash must not reveal what a directory hid
 		return s.throw(i, c, r, to)
 	}
 	return wire.Errorf(wire.Invalid, "delete %s: it was thrown away %d times in this minute: skip the trash", r.Path, maxBuckets)
@@ -62,7 +62,7 @@ func (s *Service) throw(i *inode, c claim, r *wire.DeleteRequest, to string) err
 	return s.commit(edits...)
 }
 
-// sweepTrash removes what has been in the trash of anybody for too long.
+// sweepTrash deletes what has been in anybody's trash for too long.
 func (s *Service) sweepTrash(now time.Duration) error {
 	if now-s.swept < sweepEvery {
 		return nil

@@ -8,10 +8,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// valueVersion is the first byte of every inode in the checkpoint. Version 1 had no groups and modes; it is read.
+// valueVersion is the first byte of every inode in the checkpoint. Version 1, without groups and modes, can still be
+// read.
 const valueVersion = 2
 
-// An image is an inode as the checkpoint has it.
+// An image is an inode as the checkpoint stores it.
 type image struct {
 	parent                                   wire.FileID
 	name, user, group                        string
@@ -83,7 +84,7 @@ func (t *tree) imageOf(i *inode) *image {
 	return m
 }
 
-// encodeImage makes a value: version, fields, CRC32C of key, version and fields.
+// encodeImage encodes an inode: version, fields, CRC32C of key, version and fields.
 func encodeImage(key []byte, m *image) []byte {
 	c := codec.Write([]byte{valueVersion}, valueVersion)
 	m.fields(&c)
@@ -97,7 +98,7 @@ func seal(key, value []byte) []byte {
 
 var errChecksum = errors.New("its checksum is wrong")
 
-// unseal checks and removes the checksum.
+// unseal verifies the checksum and removes it.
 func unseal(key, value []byte) ([]byte, error) {
 	if len(value) < 5 {
 		return nil, errors.New("it is cut short")
@@ -110,7 +111,7 @@ func unseal(key, value []byte) ([]byte, error) {
 	return body, nil
 }
 
-// decodeImage takes a value apart.
+// decodeImage decodes an inode.
 func decodeImage(key, value []byte) (*image, error) {
 	body, err := unseal(key, value)
 	if err != nil {
@@ -128,5 +129,5 @@ func decodeImage(key, value []byte) (*image, error) {
 	return m, nil
 }
 
-// inodeKey is the key of an inode: its id, big-endian, so that keys are in order.
+// inodeKey returns the key of an inode: its id, big-endian, so that keys are in order.
 func inodeKey(id wire.FileID) []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }

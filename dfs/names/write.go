@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// open finds an open file of a holder and renews its lease. by, if not empty, is the user who must own it.
+// open finds a holder's open file and renews its lease. Unless by is empty, that user must own the file.
 func (s *Service) open(id wire.FileID, holder, by string) (*inode, error) {
 	if err := s.errNow(); err != nil {
 		return nil, err
@@ -28,8 +28,8 @@ func (s *Service) open(id wire.FileID, holder, by string) (*inode, error) {
 	return i, nil
 }
 
-// AddBlock finishes the previous block of an open file and gives out the next. The same
-// request, sent again, gets the same block.
+// AddBlock finishes the previous block of an open file and gives out the next. A repeated request gets the same
+// block.
 func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 	return do(s, func() (none wire.Pipeline, err error) {
 		i, err := s.open(r.File, r.Holder, r.By)
@@ -51,7 +51,7 @@ func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 				return none, err
 			}
 			edits = append(edits, e)
-			add = usage{bytes: r.Previous.Len * copies} // what was reserved for it serves the next
+			add = usage{bytes: r.Previous.Len * copies} // the next block takes over what was reserved
 		}
 		if err := s.room(i.parent, nil, i.owner.name, add); err != nil {
 			return none, wire.Errorf(wire.Quota, "%s: %w", i.path(), err)
@@ -60,8 +60,8 @@ func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 	})
 }
 
-// givenBefore reports whether the block asked for was given out before. It refuses a
-// Previous that is not the file's.
+// givenBefore reports whether the requested block was given out before. It refuses a Previous that is not the
+// file's.
 func (s *Service) givenBefore(i *inode, r *wire.AddBlockRequest) (bool, error) {
 	blocks := i.file.blocks
 	last := i.file.last()
@@ -78,8 +78,8 @@ func (s *Service) givenBefore(i *inode, r *wire.AddBlockRequest) (bool, error) {
 	return false, wire.Errorf(wire.Invalid, "%s: the block before the one asked for is not the file's last", i.path())
 }
 
-// givePipelineAgain answers a repeated request: with the same pipeline, or with a new one and a new
-// generation where one of its nodes is excluded or gone.
+// givePipelineAgain answers a repeated request with the same pipeline. If one of its nodes is excluded or gone,
+// the block gets a new pipeline and generation.
 func (s *Service) givePipelineAgain(i *inode, r *wire.AddBlockRequest) (wire.Pipeline, error) {
 	b := i.file.last()
 	p := wire.Pipeline{Block: b.Block}
@@ -93,7 +93,7 @@ func (s *Service) givePipelineAgain(i *inode, r *wire.AddBlockRequest) (wire.Pip
 	return p, nil
 }
 
-// finishEdit checks that a block was written and makes the edit that finishes it.
+// finishEdit checks that a block was written and returns the edit that finishes it.
 func (s *Service) finishEdit(i *inode, done wire.Block, stored []wire.NodeName) (edit, error) {
 	b := i.file.last()
 	switch {
@@ -113,7 +113,7 @@ func (s *Service) finishEdit(i *inode, done wire.Block, stored []wire.NodeName) 
 	if holds < s.cfg.MinReplicas {
 		return edit{}, wire.Errorf(wire.Unavailable, "%s: %v is stored on %d nodes; at least %d must have it", i.path(), b.ID, holds, s.cfg.MinReplicas)
 	}
-	for _, n := range s.nodes { // those that said so to the client hold it as if they had said so here
+	for _, n := range s.nodes { // what they told the client counts as reported
 		if slices.Contains(stored, n.name) && !n.dead {
 			b.building.report(n, done.Len)
 		}
@@ -149,8 +149,8 @@ func (s *Service) addBlock(i *inode, r *wire.AddBlockRequest, edits []edit) (wir
 	return wire.Pipeline{Block: b, Places: nodePlaces(chosen)}, nil
 }
 
-// Bump gives the open block a new generation after its pipeline broke, and nodes in
-// place of those that failed: first the ones that live, then the new.
+// Bump gives the open block a new generation after its pipeline broke, and new nodes for those that failed. The
+// live ones come first in the pipeline.
 func (s *Service) Bump(r wire.BumpRequest) (wire.Pipeline, error) {
 	return do(s, func() (none wire.Pipeline, err error) {
 		i, err := s.open(r.File, r.Holder, r.By)
@@ -187,8 +187,8 @@ func (s *Service) repipe(i *inode, alive []wire.NodeName, writer wire.NodeName, 
 	return wire.Pipeline{Block: b, Places: nodePlaces(all)}, nil
 }
 
-// Complete closes a file. A file that was written over another takes its name in the
-// same step. The same request, sent again, succeeds again.
+// Complete closes a file. A file that replaces another takes its name in the same step. A repeated request
+// succeeds again.
 func (s *Service) Complete(r wire.CompleteRequest) (wire.FileInfo, error) {
 	return do(s, func() (none wire.FileInfo, err error) {
 		if err := s.errNow(); err != nil {
@@ -250,7 +250,7 @@ func (s *Service) completeEdits(i *inode, r *wire.CompleteRequest) (edits []edit
 	return append(edits, edit{op: opClose, id: i.id, mtime: now, crc: r.CRC, on: true}), nil
 }
 
-// Abandon gives an open file up: it is deleted, and what it should have replaced stays.
+// Abandon deletes an open file. The file that it should have replaced stays.
 func (s *Service) Abandon(r wire.LeaseRequest) error {
 	_, err := do(s, func() (none struct{}, err error) {
 		i, err := s.open(r.File, r.Holder, r.By)

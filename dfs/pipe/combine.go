@@ -1,9 +1,8 @@
 package pipe
 
-// Checksums are remainders of polynomials, so that of two pieces, one after the other, can be had
-// from theirs: the first times x to the number of bits of the second, plus the second. What zlib calls
-// crc32_combine, here for CRC32C. Polynomials are written as the checksum is: the coefficient of 1 is
-// the highest bit.
+// Checksums are remainders of polynomials. So the checksum of two adjacent pieces follows from theirs: the
+// first times x to the number of bits of the second, plus the second. This is zlib's crc32_combine for CRC32C.
+// Polynomials are written as the checksum is: the highest bit is the coefficient of 1.
 
 const (
 	castagnoliPoly = 0x82f63b78
@@ -23,7 +22,7 @@ func times(a, b uint32) (p uint32) {
 	return p
 }
 
-// shift is x to the 8n: what it multiplies moves n bytes up.
+// shift returns x to the 8n, which moves a product up by n bytes.
 func shift(n int64) uint32 {
 	p, square := uint32(one), uint32(one>>8)
 	for ; n > 0; n >>= 1 {
@@ -35,10 +34,10 @@ func shift(n int64) uint32 {
 	return p
 }
 
-// pastChunk is shift(ChunkSize): most pieces are chunks.
+// pastChunk is shift(ChunkSize), as most pieces are chunks.
 var pastChunk = shift(ChunkSize)
 
-// Combine is the checksum of a piece with checksum a and, behind it, one of n bytes with checksum b.
+// Combine returns the checksum of a piece with checksum a followed by n bytes with checksum b.
 func Combine(a, b uint32, n int64) uint32 {
 	if n == ChunkSize {
 		return times(pastChunk, a) ^ b
@@ -46,7 +45,7 @@ func Combine(a, b uint32, n int64) uint32 {
 	return times(shift(n), a) ^ b
 }
 
-// CombineChunks is the checksum of a block of size bytes from those of its chunks.
+// CombineChunks returns the checksum of a block of size bytes from those of its chunks.
 func CombineChunks(crcs []uint32, size int64) (all uint32) {
 	for i, crc := range crcs {
 		all = Combine(all, crc, min(ChunkSize, size-int64(i)*ChunkSize))

@@ -13,26 +13,26 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A reader asks GET /blocks/ID?gen=G&off=O&len=L&token=T. The answer is the checksums of the
-// chunks that hold the range, u32 little endian each, and then these chunks whole (the
-// last as long as the block has it).
+// A reader asks GET /blocks/ID?gen=G&off=O&len=L&token=T. The answer is the checksums of the chunks that hold
+// the range, u32 little endian each, and then these chunks in full.
 
-// A Range is a part of a block, and the leave to read it. Whoever asks knows the block's length; it is not sent.
+// A Range is a part of a block with the token to read it. The reader knows the block's length, which is not
+// sent.
 type Range struct {
 	Block    wire.Block
 	Off, Len int64
 	Token    string
 }
 
-// Path is the request for it.
+// Path returns the path of the request.
 func (r *Range) Path() string {
 	return fmt.Sprintf("/blocks/%d?gen=%d&off=%d&len=%d&token=%s", uint64(r.Block.ID), r.Block.Gen, r.Off, r.Len, url.QueryEscape(r.Token))
 }
 
-// FetchPattern is where the block service answers it.
+// FetchPattern is the route of the request.
 const FetchPattern = "GET /blocks/{id}"
 
-// ParseFetch reads the request back.
+// ParseFetch parses the request.
 func ParseFetch(r *http.Request) (Range, error) {
 	id, err1 := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	gen, err2 := strconv.ParseUint(r.FormValue("gen"), 10, 64)
@@ -54,23 +54,23 @@ func Cover(size, off, length int64) (from, to int64) {
 	return off / ChunkSize * ChunkSize, min(size, Chunks(min(size, off+length))*ChunkSize)
 }
 
-// A Checked reader gives the bytes of a range of a block, each chunk verified before its
-// first byte is handed out. A chunk that fails is wire.Corrupt.
+// A Checked reader returns the bytes of a range of a block. It verifies each chunk before it returns its first
+// byte. A damaged chunk is wire.Corrupt.
 type Checked struct {
 	body  io.ReadCloser
 	crcs  []byte
-	chunk []byte // the chunk being handed out, if it did not fit the caller's buffer
-	rest  []byte // what of it is left
+	chunk []byte // the chunk being returned, if it did not fit the caller's buffer
+	rest  []byte // what is left of it
 	at    int64  // where in the block the next chunk begins
 	end   int64  // where the last one ends
-	off   int64  // what the caller wants begins
-	left  int64  // what the caller still gets
-	err   error  // what comes after the bytes that were handed out
+	off   int64  // where the range begins
+	left  int64  // bytes that the caller still gets
+	err   error  // returned after the verified bytes
 	name  string
 }
 
-// Fetch opens a range of a block at one replica. r.Block.Len must be the block's length. The
-// range must lie in the block.
+// Fetch opens a range of a block at one replica. r.Block.Len must be the block's length, and the range must lie
+// in the block.
 func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, r Range) (*Checked, error) {
 	resp, err := c.Get(ctx, from.Addr, r.Path())
 	if err != nil {
@@ -79,7 +79,7 @@ func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, r Range) (*Check
 	return NewChecked(resp.Body, r.Block, r.Off, r.Len, fmt.Sprintf("%s on %s", r.Block.ID, from.Node))
 }
 
-// NewChecked reads a range in the form of an answer from body, which it closes.
+// NewChecked returns a reader of the answer in body, which it closes.
 func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string) (*Checked, error) {
 	at, end := Cover(b.Len, off, length)
 	r := &Checked{body: body, at: at, end: end, off: off, left: length, name: name}
@@ -91,11 +91,12 @@ func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string
 	return r, nil
 }
 
-// maxDirect is how much is read at once into the caller's buffer: what a processor's cache holds until it is verified.
+// maxDirect is how much is read at once into the caller's buffer. A processor's cache holds it until it is
+// verified.
 const maxDirect = 8 * ChunkSize
 
-// Read hands out verified bytes: whole chunks straight into p where they fit, the ends of the
-// range and small reads through a buffer.
+// Read returns verified bytes. Whole chunks go straight into p where they fit, the ends of the range and small reads
+// through a buffer.
 func (r *Checked) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		return 0, io.EOF
@@ -114,7 +115,7 @@ func (r *Checked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fits is how many bytes of whole chunks, all of them wanted, p can take.
+// fits returns how many bytes of wanted whole chunks p can take.
 func (r *Checked) fits(p []byte) int64 {
 	n := min(int64(len(p)), r.left, maxDirect)
 	switch {
@@ -126,8 +127,8 @@ func (r *Checked) fits(p []byte) int64 {
 	return n
 }
 
-// direct reads whole chunks and verifies them while they are in the processor's cache. What comes before a bad one
-// is handed out.
+// direct reads whole chunks and verifies them while they are in the processor's cache. It returns what precedes
+// a bad one.
 func (r *Checked) direct(p []byte) (int, error) {
 	begin := r.at
 	got, err := io.ReadFull(r.body, p)
@@ -157,7 +158,7 @@ func (r *Checked) verifyAll(p []byte) error {
 	return nil
 }
 
-// verify checks the next chunk and steps past it.
+// verify checks the next chunk and advances past it.
 func (r *Checked) verify(chunk []byte) error {
 	want := binary.LittleEndian.Uint32(r.crcs)
 	if got := Checksum(chunk); got != want {

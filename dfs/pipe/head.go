@@ -7,18 +7,18 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Head is the first replica of a pipeline in the process that writes: packets go to it as they
-// are, without a connection. It is used as a Sender is, by one goroutine.
+// A Head is the first replica of a pipeline, in the writer's own process. Packets go to it without a connection
+// or a copy. Like a Sender, it is used by one goroutine.
 type Head struct {
 	r     receiver
 	in    chan Packet
 	over  chan struct{} // closed by Close
-	gone  chan struct{} // closed when nothing more is written
+	gone  chan struct{} // closed when nothing more will be written
 	close func()
 }
 
-// NewHead returns a head that writes from start on. open is as for Receive; closed is called once
-// the replica is left alone.
+// NewHead returns a head that writes from start on. open is as for Receive. closed is called once the head no
+// longer uses the replica.
 func NewHead(start int64, w Replica, t Timing, open func(notify func()) (*Sender, error), closed func()) (*Head, error) {
 	h := &Head{in: make(chan Packet, 8), over: make(chan struct{}), gone: make(chan struct{})}
 	h.r = receiver{timing: t, own: start, poke: make(chan struct{}, 1)}
@@ -42,7 +42,7 @@ func NewHead(start int64, w Replica, t Timing, open func(notify func()) (*Sender
 	return h, nil
 }
 
-// write writes packets until the last, a failure, or Close.
+// write writes packets until the last one, a failure, or Close.
 func (h *Head) write(w Replica) {
 	for {
 		select {
@@ -60,7 +60,7 @@ func (h *Head) write(w Replica) {
 	}
 }
 
-// Send gives a packet to the replica. Its Buffer must be left alone until it is acknowledged.
+// Send gives a packet to the replica. Its Buffer must not change until the packet is acknowledged.
 func (h *Head) Send(p *Packet) error {
 	tick := time.NewTicker(h.r.timing.ack(0))
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (h *Head) Send(p *Packet) error {
 	}
 }
 
-// Wait is as Sender's.
+// Wait is like Sender.Wait.
 func (h *Head) Wait(off int64, done bool) error {
 	tick := time.NewTicker(h.r.timing.ack(0) / 4)
 	defer tick.Stop()
@@ -100,7 +100,7 @@ func (h *Head) Wait(off int64, done bool) error {
 	}
 }
 
-// State is as Sender's.
+// State is like Sender.State.
 func (h *Head) State() (acked int64, done bool, err *Broken) {
 	a := h.r.state()
 	if a.Failed {
@@ -109,8 +109,7 @@ func (h *Head) State() (acked int64, done bool, err *Broken) {
 	return a.Off, a.Done, err
 }
 
-// Close gives the replica up, unless it is finished. It is false if a disk that does not answer still
-// has hold of a packet.
+// Close gives the replica up, unless it is finished. It is false if a disk that does not answer still uses a packet.
 func (h *Head) Close() bool {
 	h.close()
 	for {

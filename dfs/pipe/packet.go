@@ -8,16 +8,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// ChunkSize is how many bytes share a checksum, and the most a packet carries.
+// ChunkSize is how many bytes share a checksum, and the most that a packet carries.
 const ChunkSize = 64 << 10
 
 // Checksum is the CRC32C of a chunk.
 func Checksum(chunk []byte) uint32 { return codec.Sum(chunk) }
 
-// Extend continues the checksum of what came before.
+// Extend continues crc, a checksum, with p.
 func Extend(crc uint32, p []byte) uint32 { return codec.AddSum(crc, p) }
 
-// Chunks is how many chunks n bytes make.
+// Chunks returns the number of chunks in n bytes.
 func Chunks(n int64) int64 { return (n + ChunkSize - 1) / ChunkSize }
 
 // A Buffer holds one packet as it is on the wire, little endian: length of the data u32, CRC
@@ -25,10 +25,10 @@ func Chunks(n int64) int64 { return (n + ChunkSize - 1) / ChunkSize }
 // bytes u32, data. A packet without data that is not the last keeps the connection alive.
 type Buffer [packetHeader + ChunkSize]byte
 
-// Room is where the data of a packet goes.
+// Room returns the space for a packet's data.
 func (b *Buffer) Room() []byte { return b[packetHeader:] }
 
-// A Packet is one chunk on its way. It lives as long as its Buffer is left alone.
+// A Packet is one chunk in flight. It is valid until its Buffer changes.
 type Packet struct {
 	Off  int64
 	Data []byte
@@ -37,7 +37,7 @@ type Packet struct {
 	raw  []byte
 }
 
-// End is where in the block the packet ends.
+// End returns where in the block the packet ends.
 func (p *Packet) End() int64 { return p.Off + int64(len(p.Data)) }
 
 const (
@@ -45,7 +45,7 @@ const (
 	lastFlag     = 1
 )
 
-// Seal makes a packet of the first n bytes of the Buffer's room.
+// Seal makes a packet of the first n bytes of the Buffer's data.
 func (b *Buffer) Seal(n int, off int64, last bool) Packet {
 	p := Packet{Off: off, Data: b[packetHeader : packetHeader+n], Last: last, raw: b[:packetHeader+n]}
 	p.CRC = Checksum(p.Data)
@@ -80,10 +80,10 @@ func ReadPacket(r io.Reader, b *Buffer) (Packet, error) {
 	return p, nil
 }
 
-// An Ack goes back up the pipeline: everybody from the sender of the ack downwards has the
-// first Off bytes, or, with Failed set, the replica At (0 is the sender itself) broke.
-// On the wire: offset u64, state u8 (1 done, 2 failed), at u8, kind u8, zero u8, length of the
-// text u32, CRC of these and the text u32, text.
+// An Ack goes back up the pipeline. It says that its sender and all replicas behind it have the first Off
+// bytes, or, with Failed set, that the replica At (0 is the sender itself) broke. On the wire: offset u64,
+// state u8 (1 done, 2 failed), at u8, kind u8, zero u8, length of the text u32, CRC of these and the text u32,
+// text.
 type Ack struct {
 	Off    int64
 	Done   bool // the block is finished and on disk

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Replica is what a receiver writes into. One goroutine calls it.
+// A Replica is what a receiver writes to. One goroutine calls it.
 type Replica interface {
 	// Append adds a chunk whose checksum was verified.
 	Append(chunk []byte, crc uint32) error
@@ -28,23 +28,22 @@ type receiver struct {
 	mu     sync.Mutex // guards the fields below
 	own    int64      // what this replica has written
 	ended  bool       // this replica has finished the block
-	busy   time.Time  // since when it is in a write or sync; zero if it is not
+	busy   time.Time  // start of the write or sync in progress; zero if there is none
 	failed *Broken
 
-	poke chan struct{} // something changed
+	poke chan struct{} // signals a change
 }
 
-// Receive takes packets from a stream, passes them on, writes them, and acknowledges. It
-// returns nil when the block is finished here and behind. Until then the replica is left as
-// it is, for whoever recovers the block. open makes the sender to the replicas behind, nil
-// if there are none, and is given what to call when they acknowledge.
+// Receive takes packets from a stream, passes them on, writes them, and acknowledges them. It returns nil when the
+// block is finished here and behind. After an error the replica stays as it is, for whoever recovers the block. open
+// returns the sender to the replicas behind, or nil, and calls notify when they acknowledge.
 func Receive(st *rpc.Stream, start int64, w Replica, t Timing, open func(notify func()) (*Sender, error)) error {
 	r := &receiver{up: st, timing: t, own: start, poke: make(chan struct{}, 1)}
 	next, err := open(r.wake)
 	if err != nil {
 		b := behind(err)
 		a := Ack{Failed: true, At: b.At, Kind: b.Kind, Text: b.Text}
-		_, _ = st.Write(a.Append(nil)) // if it does not arrive, the broken connection says as much
+		_, _ = st.Write(a.Append(nil)) // if it is lost, the broken connection says enough
 		return err
 	}
 	if r.next = next; next != nil {
@@ -64,12 +63,12 @@ func Receive(st *rpc.Stream, start int64, w Replica, t Timing, open func(notify 
 	}
 	r.giveUp(err)
 	close(stop)
-	<-acks // what it says is what we told it
+	<-acks // it can only return what giveUp recorded
 	r.drain()
 	return err
 }
 
-// behind counts a failure of the replicas behind this one from this one.
+// behind turns a failure of the replicas behind this one into one counted from this one.
 func behind(err error) *Broken {
 	if b, ok := errors.AsType[*Broken](err); ok {
 		return &Broken{b.At + 1, b.Kind, b.Text}
@@ -84,7 +83,8 @@ func (r *receiver) wake() {
 	}
 }
 
-// idlePatience is how long nothing may come, not even a sign of life: a sender gives one every third of it, also while the disk before it takes its time.
+// idlePatience is how long nothing may arrive, not even a sign of life. A sender gives one every third of it,
+// even while the disk before it is slow.
 const idlePatience = time.Minute
 
 func (r *receiver) readPackets(w Replica) error {
@@ -128,7 +128,7 @@ func (r *receiver) take(p *Packet, w Replica) error {
 	return nil
 }
 
-// timed notes how long a disk takes, so that the goroutine of the acks can give it up.
+// timed notes when a disk operation begins, so that sendAcks can give up a slow disk.
 func (r *receiver) timed(fn func() error) error {
 	r.mu.Lock()
 	r.busy = time.Now()
@@ -140,7 +140,7 @@ func (r *receiver) timed(fn func() error) error {
 	return err
 }
 
-// stuck reports whether the disk takes too long. The lock is held.
+// stuck reports whether the disk takes too long. The lock must be held.
 func (r *receiver) stuck() bool { return !r.busy.IsZero() && time.Since(r.busy) > r.timing.disk() }
 
 func (r *receiver) advance(to int64, ended bool) {
@@ -161,7 +161,7 @@ func (r *receiver) giveUp(err error) {
 	r.wake()
 }
 
-// state is what this replica can say for itself and all behind it.
+// state returns the ack for this replica and all behind it.
 func (r *receiver) state() Ack {
 	r.mu.Lock()
 	a := Ack{Off: r.own, Done: r.ended}
@@ -182,15 +182,15 @@ func (r *receiver) state() Ack {
 	return a
 }
 
-// Acks wait for each other: one for so many bytes, or after so long. One for each packet, at each
-// replica, was a tenth of what a write costs.
+// An ack waits for this many bytes, or for this long. One for each packet, at each replica, was a tenth of the cost
+// of a write.
 const (
 	ackBytes = 4 * ChunkSize
 	ackDelay = time.Millisecond
 )
 
-// sendAcks tells upstream what everybody has, and now and then that we live. It ends at the
-// end of the block and at the first failure.
+// sendAcks tells upstream what all replicas have, and periodically that this one lives. It ends at the end of
+// the block or at the first failure.
 func (r *receiver) sendAcks(stop <-chan struct{}) error {
 	tick := time.NewTicker(r.timing.ack(0) / 4)
 	defer tick.Stop()
@@ -221,7 +221,7 @@ func (r *receiver) sendAcks(stop <-chan struct{}) error {
 		buf = a.Append(buf[:0])
 		_ = r.up.SetWriteDeadline(time.Now().Add(r.timing.ack(0)))
 		if _, err := r.up.Write(buf); err != nil {
-			r.up.Close() // wakes the reader of packets
+			r.up.Close() // unblocks readPackets
 			return err
 		}
 		if a.Done {
@@ -233,13 +233,13 @@ func (r *receiver) sendAcks(stop <-chan struct{}) error {
 	}
 }
 
-// canWait reports whether there is little to tell since an ack up to told.
+// canWait reports whether little has changed since an ack of told bytes.
 func (r *receiver) canWait(told int64) bool {
 	a := r.state()
 	return !a.Done && !a.Failed && a.Off-told < ackBytes
 }
 
-// lastWord says why this replica stops.
+// lastWord tells upstream why this replica stops.
 func (r *receiver) lastWord() {
 	if a := r.state(); a.Failed {
 		_ = r.up.SetWriteDeadline(time.Now().Add(time.Second))
@@ -247,9 +247,8 @@ func (r *receiver) lastWord() {
 	}
 }
 
-// drain reads on until upstream hangs up: a connection closed over unread packets would
-// take the last word with it.
+// drain reads until upstream hangs up. Closing a connection with unread packets would discard the last ack.
 func (r *receiver) drain() {
 	_ = r.up.SetReadDeadline(time.Now().Add(time.Second))
-	_, _ = io.Copy(io.Discard, r.up) // its end is all that is wanted
+	_, _ = io.Copy(io.Discard, r.up) // only its end matters
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// StreamName is the name of the transfer that writes a block.
+// StreamName names the transfer that writes a block.
 const StreamName = "block.write"
 
-// A Hop is one replica of a pipeline. From, if set, is where it gets the bytes before
-// Start that the others have already.
+// A Hop is one replica of a pipeline. If set, From is where it fetches the bytes before Start, which the others
+// have.
 type Hop struct {
 	wire.Place
 	From *wire.Place `json:"from,omitempty"`
@@ -26,16 +26,16 @@ type Hop struct {
 // WriteArgs opens a pipeline at one replica.
 type WriteArgs struct {
 	Block wire.Block `json:"block"` // with the generation to write under
-	// Start is where the packets begin. With Resume an earlier generation of the
-	// block is cut to Start bytes and carried on.
+	// Start is the offset of the first packet. With Resume, an earlier generation of the block is cut to Start
+	// bytes and continued.
 	Start  int64       `json:"start,omitempty"`
 	Resume bool        `json:"resume,omitempty"`
 	From   *wire.Place `json:"from,omitempty"`
 	Next   []Hop       `json:"next,omitempty"`
-	Token  string      `json:"token,omitempty"` // the leave to write the block at its generation
+	Token  string      `json:"token,omitempty"` // allows writing the block at its generation
 }
 
-// Behind is what opens the pipeline at the first replica of Next.
+// Behind returns the arguments for the first replica of Next.
 func (a WriteArgs) Behind() WriteArgs {
 	a.From, a.Next = a.Next[0].From, a.Next[1:]
 	return a
@@ -50,17 +50,16 @@ type Broken struct {
 
 func (b *Broken) Error() string { return fmt.Sprintf("replica %d of the pipeline: %s", b.At+1, b.Text) }
 
-// Unwrap gives errors.Is the kind.
+// Unwrap returns the kind, for errors.Is.
 func (b *Broken) Unwrap() error { return b.Kind }
 
 // Timing is how patient a pipeline is.
 type Timing struct {
-	// Ack is how long the replica at the end may be silent while something is owed; each
-	// replica before it is given half as much more, so that the one next to the culprit
-	// speaks first. 0 means 1 s: a replica that was stopped holds a pipeline of three up for 3 s at most.
+	// Ack is how long the last replica may be silent while it owes an answer. Each replica before it gets half
+	// as much more, so that the one next to the culprit reports first. 0 means 1 s: a stopped replica then
+	// holds up a pipeline of three for 3 s at most.
 	Ack time.Duration
-	// Disk is how long one write or sync may take before a replica gives itself up; 0
-	// means 60 s.
+	// Disk is how long one write or sync may take before a replica gives itself up; 0 means 60 s.
 	Disk time.Duration
 }
 
@@ -87,19 +86,19 @@ type Sender struct {
 	out     sync.Mutex // held while a packet is written; taken before mu
 
 	mu      sync.Mutex // guards the fields below
-	changed sync.Cond  // signalled at each of them
-	sent    int64      // end of what was sent
+	changed sync.Cond  // signalled when one of them changes
+	sent    int64      // end of what has been sent
 	last    bool       // the last packet was sent
 	acked   int64      // Invariant: acked <= sent.
 	done    bool
-	wrote   time.Time // the last packet
-	owed    time.Time // since when an answer is owed; zero if none is
+	wrote   time.Time // when the last packet was written
+	owed    time.Time // since when the replica owes an answer; zero if it owes none
 	err     *Broken
 	notify  func()
 }
 
-// Open asks the first replica of a pipeline to make it and waits until all replicas stand ready.
-// notify, if not nil, is called at each acknowledgement and at the end, without locks held.
+// Open asks the first replica of a pipeline to open it and waits until all replicas are ready. notify, if not
+// nil, is called at each acknowledgement and at the end, without locks held.
 func Open(ctx context.Context, c *rpc.Client, first wire.Place, a WriteArgs, t Timing, notify func()) (*Sender, error) {
 	timeout := t.ack(1 + len(a.Next))
 	deadline := time.Now().Add(timeout + a.patience())
@@ -113,7 +112,7 @@ func Open(ctx context.Context, c *rpc.Client, first wire.Place, a WriteArgs, t T
 	if s.changed.L = &s.mu; notify == nil {
 		s.notify = func() {}
 	}
-	// The first ack says that everybody is ready.
+	// The first ack says that all replicas are ready.
 	_ = st.SetReadDeadline(deadline)
 	stop := context.AfterFunc(ctx, func() { st.Close() })
 	defer stop()
@@ -132,8 +131,8 @@ func Open(ctx context.Context, c *rpc.Client, first wire.Place, a WriteArgs, t T
 	return s, nil
 }
 
-// resumePatience is added where replicas have to wait for a sync that is under way, or to fetch what others have, before they
-// can answer.
+// resumePatience is added when replicas must wait for a sync in progress, or fetch what others have, before
+// they can answer.
 const resumePatience = 20 * time.Second
 
 func (a *WriteArgs) patience() time.Duration {
@@ -143,7 +142,7 @@ func (a *WriteArgs) patience() time.Duration {
 	return 0
 }
 
-// Send sends a packet. After an error the pipeline is broken; Err says how.
+// Send sends a packet. After an error the pipeline is broken; State says how.
 func (s *Sender) Send(p *Packet) error {
 	s.out.Lock()
 	defer s.out.Unlock()
@@ -160,7 +159,7 @@ func (s *Sender) Send(p *Packet) error {
 	s.mu.Unlock()
 	_ = s.st.SetWriteDeadline(time.Now().Add(s.timeout))
 	if _, err := s.st.Write(p.raw); err != nil {
-		// The replica may have said why before it hung up: give its word a moment.
+		// The replica may have said why before it hung up: wait a moment for that.
 		t := time.AfterFunc(200*time.Millisecond, func() { s.fail(&Broken{0, wire.Unavailable, err.Error()}) })
 		defer t.Stop()
 		return s.Wait(1<<62, true)
@@ -168,8 +167,8 @@ func (s *Sender) Send(p *Packet) error {
 	return nil
 }
 
-// live sends a sign of life, an empty packet, when nothing was sent for a while: the user's code may take as long as it likes for the next record, and
-// replicas wait for a writer that lives.
+// live sends an empty packet as a sign of life when nothing was sent for a while. The user's code may take any
+// time for the next record, and replicas wait only for a writer that lives.
 func (s *Sender) live() error {
 	if !s.out.TryLock() {
 		return nil // a packet is on its way
@@ -208,7 +207,7 @@ func (s *Sender) readAcks() {
 	}
 }
 
-// readAck takes in one acknowledgement, or looks whether one is overdue.
+// readAck handles one acknowledgement, or fails if one is overdue.
 func (s *Sender) readAck() error {
 	_ = s.st.SetReadDeadline(time.Now().Add(s.timeout / 8))
 	if _, err := s.st.In.Peek(ackHeader); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -272,16 +271,15 @@ func (s *Sender) Wait(off int64, done bool) error {
 	return nil
 }
 
-// State returns what is acknowledged, whether the block is finished, and how the pipeline
-// broke, if it did.
+// State returns how much is acknowledged, whether the block is finished, and how the pipeline broke, if it did.
 func (s *Sender) State() (acked int64, done bool, err *Broken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.acked, s.done, s.err
 }
 
-// Close gives the pipeline up, unless it is finished, and waits for its goroutine.
-// What was sent is not looked at any more, so it is true.
+// Close gives the pipeline up, unless it is finished, and waits for its goroutine. It returns true, since
+// nothing uses the packets afterwards.
 func (s *Sender) Close() bool {
 	s.fail(&Broken{0, wire.Canceled, "given up"})
 	s.wg.Wait()

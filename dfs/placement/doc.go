@@ -1,6 +1,5 @@
-// Package placement decides on which nodes the replicas of a block go. It is
-// pure: it knows racks and machine classes from topology, and hears from the
-// caller which nodes can take a block; it stores nothing and asks nobody.
+// Package placement chooses the nodes for the replicas of a block. It is pure: it knows racks and machine
+// classes from topology, and the caller tells it which nodes can take a block.
 //
 // The three policies are the rack-aware default (first replica on the writer,
 // second off its rack, third beside the second), the two machine classes of the
@@ -14,8 +13,7 @@
 //	got, err := p.Place(rng, placement.Request{Writer: n, Replicas: 3, Usable: alive})
 //	got.Nodes, got.Bent                    where, and which rule could not be kept
 //
-// The caller owns rng, keeps Usable true to the cluster, and decides what to do
-// when Place finds too few nodes: the nodes it did find are returned beside an
-// error that wraps ErrTooFew. The same rng state and request give the same
-// nodes.
+// The caller owns rng, keeps Usable in step with the cluster, and decides what to do if Place finds too few
+// nodes. Place then returns those it found, with an error that wraps ErrTooFew. The same rng state and request
+// give the same nodes.
 package placement

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// HybridConfig says how replicas are split over two classes of machine.
+// HybridConfig says how replicas are divided between two classes of machine.
 type HybridConfig struct {
 	// Up is the machine class of the scale-up nodes. Every other node counts as
 	// scale-out. Default "scale-up".
@@ -36,10 +36,9 @@ func (c *HybridConfig) validate() error {
 	return nil
 }
 
-// Hybrid puts two replicas on nodes of one scale-out rack and one on a scale-up
-// node, so that a job finds local data on either side, also after it was stolen
-// (spec/hybrid 3.5, challenges D.1 and D.2). When one class is full the other
-// takes its part, and Bent says Overflow.
+// Hybrid puts two replicas on nodes of one scale-out rack and one on a scale-up node, so that a job finds local
+// data on either side, even after it was stolen (spec/hybrid 3.5, challenges D.1 and D.2). When one class is
+// full the other takes its share, and Bent says Overflow.
 type Hybrid struct {
 	topo  *topology.Topology
 	cfg   HybridConfig
@@ -109,8 +108,8 @@ func (h *Hybrid) isUp(n topology.NodeID) bool {
 
 func (h *Hybrid) isOut(n topology.NodeID) bool { return !h.isUp(n) }
 
-// takeOut pairs scale-out replicas: every second one goes beside the one before
-// it, the others to a rack without a replica.
+// takeOut pairs scale-out replicas: every second one goes beside the one before it, the others go to a rack
+// without a replica.
 func (h *Hybrid) takeOut(p *picker) bool {
 	last, outs := topology.NoNode, 0
 	for _, n := range p.have {

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// probes is how many random nodes are tried before all are looked at: among
-// mostly usable nodes the choice costs nothing. Either way it is uniform, unless Fuller says more.
+// probes is how many random nodes are tried before all are examined. If most are usable, the choice costs almost
+// nothing. Either way it is uniform, unless there is a Fuller.
 const probes = 16
 
 // A picker collects the replicas of one block.
@@ -18,7 +18,7 @@ type picker struct {
 	rng  *rand.Rand
 	req  *Request
 	have []topology.NodeID // Have, then what was chosen
-	from int               // how many of them were there before
+	from int               // the length of Have
 	bent Bent
 }
 
@@ -43,7 +43,7 @@ func (p *picker) take(n topology.NodeID) bool {
 	return true
 }
 
-// pick takes a random usable node of the count that at names and ok allows.
+// pick takes a random usable node among the count that at returns, if ok allows it.
 func (p *picker) pick(count int, at func(int) topology.NodeID, ok func(topology.NodeID) bool) bool {
 	if count == 0 {
 		return false
@@ -67,7 +67,7 @@ func (p *picker) pick(count int, at func(int) topology.NodeID, ok func(topology.
 	return p.take(best)
 }
 
-// emptier is the better one of a node that can be taken and another that perhaps can.
+// emptier returns the emptier of n and other, if other can be taken, else n.
 func (p *picker) emptier(n, other topology.NodeID, ok func(topology.NodeID) bool) topology.NodeID {
 	if p.req.Fuller(n, other) && ok(other) && p.usable(other) {
 		return other
@@ -100,9 +100,8 @@ func (p *picker) held(r topology.RackID) (count int) {
 	return count
 }
 
-// spread takes any node, where possible outside a rack that holds all others,
-// and in one that has no more than its share: no rack should hold more than
-// (replicas-1)/racks + 2.
+// spread takes any node. It prefers another rack if one rack holds all replicas so far, and racks below their
+// limit: no rack should hold more than (replicas-1)/racks + 2.
 func (p *picker) spread() bool {
 	if p.inOneRack() && p.offRacks() {
 		return true
@@ -111,14 +110,14 @@ func (p *picker) spread() bool {
 	return p.anywhere(func(n topology.NodeID) bool { return p.held(p.topo.RackOf(n)) < limit }) || p.anywhere(all)
 }
 
-// inOneRack reports whether there are several replicas, all in one rack.
+// inOneRack reports whether there are several replicas and all are in one rack.
 func (p *picker) inOneRack() bool {
 	return len(p.have) > 1 && p.held(p.topo.RackOf(p.have[0])) == len(p.have)
 }
 
 func all(topology.NodeID) bool { return true }
 
-// fill takes any nodes for what is missing and returns the answer.
+// fill takes any nodes for the missing replicas and returns the result.
 func (p *picker) fill() (Placed, error) {
 	for p.missing() > 0 && p.spread() {
 	}

@@ -15,8 +15,8 @@ import (
 // caller may go on with fewer and repair later.
 var ErrTooFew = errors.New("too few nodes")
 
-// A Policy chooses nodes for the replicas of one block. It keeps no state
-// between calls; one goroutine at a time uses its rng.
+// A Policy chooses nodes for the replicas of one block. It keeps no state between calls. Only one goroutine at
+// a time may use an rng.
 type Policy interface {
 	// Place chooses nodes for the replicas that r lacks. The nodes are distinct,
 	// usable, and none of r.Have; their order is that of the write pipeline. If
@@ -25,28 +25,27 @@ type Policy interface {
 	Place(rng *rand.Rand, r Request) (Placed, error)
 }
 
-// A Request is what is known about one block.
+// A Request describes one block.
 type Request struct {
-	// Writer is the node that writes the block; NoNode: a client outside.
+	// Writer is the node that writes the block, or NoNode for a client outside.
 	Writer topology.NodeID
-	// Replicas is how many there shall be in the end, Have included.
+	// Replicas is how many there shall be in the end, including Have.
 	Replicas int
 	// Have are the nodes with a replica already, when a lost one is replaced.
 	Have []topology.NodeID
-	// Excluded nodes are not chosen, usable or not: a writer that failed to
-	// reach one asks again without it.
+	// Excluded nodes are not chosen even if usable. A writer that could not reach a node asks again without it.
 	Excluded []topology.NodeID
-	// Usable reports whether a node is up and has room for the block; nil: all.
-	// It is called more than once for a node.
+	// Usable reports whether a node is up and has room for the block. Nil: all. It is called more than once for a
+	// node.
 	Usable func(topology.NodeID) bool
-	// Used is how full a node is, for the policies that balance; nil: unknown.
+	// Used returns how full a node is, for policies that balance. Nil means unknown.
 	Used func(topology.NodeID) int64
-	// Fuller says which of two nodes has more already; nil: unknown. Of two nodes drawn at random the other one is
-	// taken. That keeps counts nearly even, where one draw leaves some nodes with many times as much as others.
+	// Fuller reports whether node a has more already than node b. Nil means unknown. Of two nodes drawn at random,
+	// the other one is taken. That keeps counts nearly even; a single draw gives some nodes many times as much.
 	Fuller func(a, b topology.NodeID) bool
 
-	// Racks are where a planned job will read the block; First is the block's
-	// number in its file, so that blocks go round. Only planned-racks reads them.
+	// Racks are where a planned job will read the block. First is the block's index in its file, by which
+	// blocks take turns. Only planned-racks uses them.
 	Racks []topology.RackID
 	First int
 	// Others, if not empty, are where further replicas go instead of any other
@@ -54,13 +53,13 @@ type Request struct {
 	Others []topology.RackID
 }
 
-// Placed is an answer.
+// Placed is the result of Place.
 type Placed struct {
 	Nodes []topology.NodeID
 	Bent  Bent
 }
 
-// Bent says which rules could not be kept; more than one may be set.
+// Bent is the set of rules that could not be kept.
 type Bent uint8
 
 // The rules that give way when nodes are few, full or dead.
@@ -84,8 +83,7 @@ func (b Bent) String() string {
 	return strings.Join(names, ",")
 }
 
-// A Factory makes a policy for a cluster; what it needs to know beside that is
-// in it already.
+// A Factory makes a policy for a cluster. Any other parameters are bound to it.
 type Factory func(*topology.Topology) (Policy, error)
 
 var byName = map[string]Factory{
@@ -97,8 +95,7 @@ var byName = map[string]Factory{
 // Names returns the names of the policies, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(byName)) }
 
-// New makes the policy called name with its defaults. An unknown name is an
-// error that lists the known ones.
+// New makes the policy called name with its defaults. The error for an unknown name lists the known ones.
 func New(name string, topo *topology.Topology) (Policy, error) {
 	make, ok := byName[name]
 	if !ok {

@@ -7,10 +7,9 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Planned puts the first replica of each block of a planned job in the racks
-// where its maps will run, going round so that each rack gets its share, and the
-// second and third together in one other rack (spec/jobpacker 3.9, 6.13). A block
-// without a plan is placed by the default rule.
+// Planned puts the first replica of each block of a planned job in the racks where its maps will run, taking
+// turns so that each rack gets its share, and the second and third together in one other rack
+// (spec/jobpacker 3.9, 6.13). The default rule places blocks without a plan.
 type Planned struct{ topo *topology.Topology }
 
 var _ Policy = Planned{}
@@ -34,12 +33,12 @@ func (a Planned) Place(rng *rand.Rand, r Request) (Placed, error) {
 	return p.fill()
 }
 
-// hasIn reports whether a replica is in one of racks.
+// hasIn reports whether a replica is in one of the racks.
 func (p *picker) hasIn(racks []topology.RackID) bool {
 	return slices.ContainsFunc(p.have, func(n topology.NodeID) bool { return slices.Contains(racks, p.topo.RackOf(n)) })
 }
 
-// goRound takes a node of the i-th of racks, or of the next that has one.
+// goRound takes a node of the i-th rack, or of the next one with a usable node.
 func (p *picker) goRound(racks []topology.RackID, i int) bool {
 	for step := range racks {
 		if p.inRack(racks[(max(i, 0)+step)%len(racks)]) {
@@ -49,7 +48,7 @@ func (p *picker) goRound(racks []topology.RackID, i int) bool {
 	return false
 }
 
-// without leaves out the racks that have a replica.
+// without returns the racks that have no replica yet.
 func (p *picker) without(racks []topology.RackID) []topology.RackID {
 	return slices.DeleteFunc(slices.Clone(racks), func(r topology.RackID) bool { return p.held(r) > 0 })
 }

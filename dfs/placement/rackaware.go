@@ -6,10 +6,9 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// RackAware is the default: the first replica on the writer (else in its rack,
-// else anywhere), the second in another rack, the third beside the second,
-// further ones anywhere with few per rack. One copy is written for free, one
-// rack may burn, and the block crosses the core once (spec/nas 2.2, item 7).
+// RackAware is the default: the first replica on the writer (else in its rack, else anywhere), the second in
+// another rack, the third beside the second, further ones anywhere with few per rack. One copy is written
+// locally, one rack may burn, and the block crosses the core once (spec/nas 2.2, item 7).
 type RackAware struct{ topo *topology.Topology }
 
 var _ Policy = RackAware{}
@@ -27,8 +26,7 @@ func (a RackAware) Place(rng *rand.Rand, r Request) (Placed, error) {
 	return p.fill()
 }
 
-// rackAware takes up to three replicas by the default rule, going on from what
-// there is.
+// rackAware takes replicas by the default rule until there are three.
 func (p *picker) rackAware() {
 	if p.missing() > 0 && len(p.have) == 0 && !p.take(p.req.Writer) && !p.inRack(p.topo.RackOf(p.req.Writer)) {
 		p.anywhere(all)
@@ -41,7 +39,7 @@ func (p *picker) rackAware() {
 	}
 }
 
-// third goes beside the second, unless both are in one rack already.
+// third puts the third beside the second, unless both are in one rack.
 func (p *picker) third() {
 	first, second := p.topo.RackOf(p.have[0]), p.topo.RackOf(p.have[1])
 	if first == second {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Key signs tokens and proves them.
+// A Key signs tokens and verifies them.
 type Key struct {
 	id     uint64
 	secret []byte
@@ -19,7 +19,7 @@ type Key struct {
 // NewKey returns a key. Ids are never used twice in a cluster; the secret is 32 random bytes.
 func NewKey(id uint64, secret []byte) *Key { return &Key{id, secret} }
 
-// Holder is the name that a token has for the caller who asked for it: a node, a task's job with its user, or a user.
+// Holder returns the name that a token has for its caller: a node, a task's job with its user, or a user.
 func Holder(c rpc.Caller) string {
 	switch {
 	case c.Node != "":
@@ -30,10 +30,10 @@ func Holder(c rpc.Caller) string {
 	return "user " + c.User
 }
 
-// maxKeys bounds what a ring remembers; the oldest goes first.
+// maxKeys bounds how many keys a ring remembers. The oldest goes first.
 const maxKeys = 16
 
-// A Ring is the keys that a block service was told of. Its methods may be called by several goroutines.
+// A Ring is the keys that a block service knows. Its methods may be called concurrently.
 type Ring struct {
 	mu   sync.Mutex // guards keys
 	keys []known    // in the order they came
@@ -41,11 +41,11 @@ type Ring struct {
 
 type known struct {
 	Key
-	born time.Duration // when it was made, by the clock of whoever asks; may be negative
-	life time.Duration // after which nothing that it signed is good
+	born time.Duration // when it was made, by the clock of Add and Check; may be negative
+	life time.Duration // after this age nothing that it signed is valid
 }
 
-// Add takes in keys as the name service tells them. now is any clock that does not jump, the same for all calls.
+// Add adds keys that the name service sent. now is any clock that does not jump, the same for all calls.
 func (r *Ring) Add(keys []wire.BlockKey, now time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Ring) Add(keys []wire.BlockKey, now time.Duration) {
 	r.keys = slices.Clone(r.keys[max(0, len(r.keys)-maxKeys):])
 }
 
-// Newest is the highest id among the keys, 0 if there is none.
+// Newest returns the highest id among the keys, or 0.
 func (r *Ring) Newest() (id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,9 +79,10 @@ func (r *Ring) find(id uint64) (known, bool) {
 	return r.keys[i], true
 }
 
-// Check returns nil if the token lets the caller do op with the block at its generation. A node may present the token of
-// another holder: it passes a pipeline on. A key that is not known here is Unavailable, because the next beat may bring
-// it; a token that has ended is Stale, because the name service gives another to whoever may have one; all else is Denied.
+// Check returns nil if the token lets the caller do op with the block at its generation. A node may present
+// another holder's token, since it passes a pipeline on. An unknown key is Unavailable, because the next beat
+// may bring it. An expired token is Stale, because the name service gives a new one to whoever may have it. All
+// else is Denied.
 func (r *Ring) Check(text string, b wire.Block, op Op, c rpc.Caller, now time.Duration) error {
 	if text == "" {
 		return wire.Errorf(wire.Denied, "%s of %s: no token: the name service gives one with the block's places", op, b.ID)

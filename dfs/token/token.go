@@ -10,10 +10,10 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// An Op is what a token allows. Numbers are signed: append only.
+// An Op is what a token allows. The numbers are signed, so only append.
 type Op uint8
 
-// The operations. Whoever may write a block at a generation may read it at that generation.
+// The operations. A token to write a block at a generation also allows reading it.
 const (
 	Read Op = iota + 1
 	Write
@@ -35,7 +35,7 @@ type Claim struct {
 	Gen    uint64
 	Op     Op
 	Holder string // as Holder makes it
-	// Until is when the token ends, counted from when its key was made.
+	// Until is when the token expires, counted from when its key was made.
 	Until time.Duration
 }
 
@@ -48,7 +48,7 @@ const (
 	maxText   = (fixed+maxHolder+macBytes)*4/3 + 4
 )
 
-// Sign makes a token. A holder longer than 255 bytes gets one that nobody can use.
+// Sign makes a token. If the holder is longer than 255 bytes, nobody can use it.
 func (k *Key) Sign(c Claim) string {
 	holder := c.Holder[:min(len(c.Holder), maxHolder)]
 	b := make([]byte, 0, fixed+len(holder)+macBytes)
@@ -61,7 +61,7 @@ func (k *Key) Sign(c Claim) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// code authenticates the contents of a token and its block, which the caller who presents the token has to name.
+// code authenticates the contents of a token and its block, which the caller must name.
 func (k *Key) code(body []byte, id wire.BlockID, gen uint64) []byte {
 	m := hmac.New(sha256.New, k.secret)
 	var block [16]byte
@@ -72,15 +72,15 @@ func (k *Key) code(body []byte, id wire.BlockID, gen uint64) []byte {
 	return m.Sum(nil)[:macBytes]
 }
 
-// A parsed token is not believed yet.
+// A parsed token has not been verified yet.
 type parsed struct {
 	Claim
 	key  uint64
-	body []byte // what is signed beside the block
+	body []byte // what is signed, apart from the block
 	mac  []byte
 }
 
-// parse takes a token apart.
+// parse splits a token into its fields.
 func parse(text string) (p parsed, ok bool) {
 	if len(text) > maxText {
 		return p, false
@@ -96,5 +96,5 @@ func parse(text string) (p parsed, ok bool) {
 	return p, true
 }
 
-// allows reports whether a token for one operation is good for another.
+// allows reports whether a token for o allows other.
 func (o Op) allows(other Op) bool { return o == other || o == Write && other == Read }

@@ -1,6 +1,6 @@
-// Package audit keeps who did what at a daemon, from where, and whether that was allowed: lines of JSON in a file that is only
-// ever appended to, and replaced when it is full. A [Log] is what [rpc.ServerConfig] calls with what callers ask for; whoever
-// opens it names the calls that are written also where they are allowed.
+// Package audit records who did what at a daemon, from where, and whether that was allowed. The records are lines of
+// JSON in a file that is only appended to, and replaced when it is full. [rpc.ServerConfig] calls a [Log] with the
+// requests of callers. Whoever opens it names the calls that are recorded even if they are allowed.
 package audit
 
 import (
@@ -19,15 +19,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// How much is kept of what callers did: so many files of so many bytes.
+// How much is kept: that many files of that many bytes.
 const (
 	maxBytes = 16 << 20
 	maxFiles = 5
 )
 
-// Nobody is to push out what they did before by doing something else again and again. So of calls that changed nothing maxFailed of one
-// caller are written in a second, and all lines of one caller take maxOwn bytes in an hour at most, but for jobs that were submitted and
-// killed, whose number has a limit of its own, and for administrators. What is not written is counted.
+// No caller may push out the record of earlier actions by repeating others. So at most maxFailed of one caller's
+// calls that changed nothing are written in a second, and all lines of one caller take at most maxOwn bytes in an
+// hour. Exempt are submitting and killing jobs, whose number has a limit of its own, and administrators. Unwritten
+// calls are counted.
 const (
 	maxFailed = 10
 	maxOwn    = 4 << 20
@@ -39,7 +40,7 @@ type Entry struct {
 	User    string    `json:"user,omitempty"`
 	Admin   bool      `json:"admin,omitempty"`
 	Node    string    `json:"node,omitempty"`
-	Job     string    `json:"job,omitempty"` // whose task it is
+	Job     string    `json:"job,omitempty"` // the job of a calling task
 	From    string    `json:"from,omitempty"`
 	Call    string    `json:"call"`
 	What    string    `json:"what,omitempty"`
@@ -49,31 +50,31 @@ type Entry struct {
 	Unwritten int `json:"unwritten,omitempty"`
 }
 
-// A Log is lines of JSON that are only ever appended, in path and, older, path.1 and so on.
+// A Log is lines of JSON that are only appended, in path and, older, path.1 and so on.
 type Log struct {
 	path  string
-	named []string // calls that are written also where they are allowed
+	named []string // calls that are written even if they are allowed
 	bytes int64    // of a file
-	own   float64  // bytes an hour of one caller
+	own   float64  // bytes per hour for one caller
 	log   *slog.Logger
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
 	f       *os.File // nil: it could not be opened
 	size    int64
-	second  int64          // whose failures are counted
+	second  int64          // in which failures are counted
 	failed  map[string]int // by caller, in this second
 	spent   map[string]spent
-	missing map[string]int // that were not written
+	missing map[string]int // calls that were not written
 }
 
-// spent is how many bytes a caller's lines have taken, less what was given back since.
+// spent is how many bytes a caller's lines have used, less what has been credited since.
 type spent struct {
 	bytes float64
 	at    time.Time
 }
 
-// Open opens a log, or goes on with the one that is there. Of the calls that are not named those that were refused are written.
+// Open opens a log, or continues an existing one. Calls that are not in named are written only if they were refused.
 func Open(path string, named []string, log *slog.Logger) (*Log, error) {
 	a := &Log{path: path, named: named, bytes: maxBytes, own: maxOwn, log: log, failed: map[string]int{}, spent: map[string]spent{}, missing: map[string]int{}}
 	return a, a.open()
@@ -92,10 +93,10 @@ func (a *Log) open() error {
 	return nil
 }
 
-// Audited reports whether a call is written also where it is allowed.
+// Audited reports whether a call is written even if it is allowed.
 func (a *Log) Audited(method string) bool { return slices.Contains(a.named, method) }
 
-// Called takes in a call. What cannot be written is in the daemon's own log: the cluster goes on.
+// Called records a call. One that cannot be written goes to the daemon's own log: the cluster must continue.
 func (a *Log) Called(c rpc.Caller, method string, req any, err error) {
 	refused := err != nil && (wire.KindOf(err) == wire.Denied || wire.KindOf(err) == wire.Quota)
 	if !refused && !a.Audited(method) {
@@ -113,7 +114,7 @@ func (a *Log) Called(c rpc.Caller, method string, req any, err error) {
 	}
 }
 
-// target is what a call was about.
+// target returns what a call was about.
 func target(req any) string {
 	switch r := req.(type) {
 	case wire.JobSpec:
@@ -142,7 +143,7 @@ func (a *Log) write(e *Entry) error {
 	if a.closed {
 		return fs.ErrClosed
 	}
-	if a.f == nil { // as when the process had too many files open
+	if a.f == nil { // for example, the process had too many files open
 		if err := a.open(); err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func (a *Log) write(e *Entry) error {
 	return err
 }
 
-// due is false for a line too many; else it says in the line how many there were.
+// due reports whether a line may be written. It adds to the line how many were not.
 func (a *Log) due(e *Entry, bytes int) bool {
 	if now := e.At.Unix(); now != a.second || len(a.failed) > 1000 {
 		a.second = now
@@ -194,7 +195,7 @@ func (a *Log) due(e *Entry, bytes int) bool {
 	return true
 }
 
-// affords reports whether a caller may have one more line.
+// affords reports whether a caller may write one more line.
 func (a *Log) affords(who string, e *Entry, bytes int) bool {
 	if e.Error != "" {
 		if a.failed[who]++; a.failed[who] > maxFailed {
@@ -233,7 +234,7 @@ func (a *Log) rotate() error {
 	return a.open()
 }
 
-// Close ends the log. It may be called twice, and of no log.
+// Close closes the log. It may be called twice, and on nil.
 func (a *Log) Close() error {
 	if a == nil {
 		return nil

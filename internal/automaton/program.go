@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A nodeID is the place of a node in a program.
+// A nodeID is the index of a node in a program.
 type nodeID = uint32
 
 type nodeKind uint8
@@ -15,8 +15,8 @@ type nodeKind uint8
 const (
 	nodeFail  nodeKind = iota
 	nodeByte           // takes one byte from lo to hi
-	nodeSplit          // goes on at next or else, next is better, at alt
-	nodeWhen           // goes on where the text around is as when says
+	nodeSplit          // continues at next or, as second choice, at alt
+	nodeWhen           // continues if the surroundings satisfy when
 	nodeMatch
 )
 
@@ -27,20 +27,20 @@ type node struct {
 	next, alt nodeID
 }
 
-// maxNodes is how large a program may be: a step to a new state looks at all its nodes.
+// maxNodes is the size limit of a program: a step to a new state visits all its nodes.
 const maxNodes = 2000
 
-// A program is a regular expression over bytes. It does not change after it was made.
+// A program is a regular expression over bytes. It does not change once made.
 type program struct {
 	nodes    []node
 	start    nodeID
 	backward bool       // the text is read from its end, and the longest match is wanted, not the best
-	looks    bool       // the text around a place matters
-	classes  [256]uint8 // bytes of one class are alike to all nodes
+	looks    bool       // the surroundings of a place matter
+	classes  [256]uint8 // no node distinguishes bytes of one class
 	example  []byte     // one byte of each class
 }
 
-// compile makes a program of a tree that is simple; false if it is too large.
+// compile makes a program from a simplified tree, unless it would be too large.
 func compile(re *syntax.Regexp, backward bool) (*program, bool) {
 	code, err := syntax.Compile(re.Simplify())
 	if err != nil {
@@ -62,7 +62,8 @@ func compile(re *syntax.Regexp, backward bool) (*program, bool) {
 	return b.p, true
 }
 
-// A builder makes a program. Nodes behind those of the instructions are known by what they are: sequences of bytes share their ends.
+// A builder makes a program. Nodes that are not instructions are shared by value, so that sequences of bytes share
+// their ends.
 type builder struct {
 	p     *program
 	known map[node]nodeID
@@ -98,7 +99,7 @@ func (b *builder) instruction(id nodeID, in *syntax.Inst) {
 	b.p.nodes[id] = n
 }
 
-// loop lets a match begin behind any number of runes, which is worse than to begin at once.
+// loop lets a match begin after any number of runes, as a worse choice than beginning at once.
 func (b *builder) loop() {
 	id := nodeID(len(b.p.nodes))
 	b.p.nodes = append(b.p.nodes, node{}, node{})
@@ -107,7 +108,7 @@ func (b *builder) loop() {
 	b.p.start = id
 }
 
-// rangesOf are the runes that an instruction takes, each two a first and a last.
+// rangesOf returns the runes that an instruction takes, as pairs of first and last.
 func rangesOf(in *syntax.Inst) (out []rune) {
 	switch {
 	case in.Op == syntax.InstRuneAny || in.Op == syntax.InstRuneAnyNotNL:
@@ -125,7 +126,7 @@ func rangesOf(in *syntax.Inst) (out []rune) {
 	return out
 }
 
-// runes is a node that takes a rune of some ranges, in bytes, and goes on at next.
+// runes returns a node that takes a rune in some ranges, as bytes, and continues at next.
 func (b *builder) runes(ranges []rune, next nodeID) (n node) {
 	for i := 0; i+1 < len(ranges) && len(b.p.nodes) <= maxNodes; i += 2 {
 		eachSequence(ranges[i], ranges[i+1], func(seq [][2]byte) {
@@ -152,14 +153,14 @@ const (
 	surrogateMax = 0xDFFF
 )
 
-// eachSequence calls fn with sequences of ranges of bytes that together are the UTF-8 of all runes from lo to hi.
+// eachSequence calls fn with sequences of byte ranges that together are the UTF-8 of all runes from lo to hi.
 func eachSequence(lo, hi rune, fn func(seq [][2]byte)) {
-	cut := func(last rune) { // at a rune behind which the bytes are of another form
+	cut := func(last rune) { // behind this rune the bytes have another form
 		eachSequence(lo, last, fn)
 		eachSequence(last+1, hi, fn)
 	}
 	switch {
-	case lo > hi || lo >= surrogateMin && hi <= surrogateMax: // no text has a half of a pair
+	case lo > hi || lo >= surrogateMin && hi <= surrogateMax: // no text has half a surrogate pair
 		return
 	case lo < surrogateMin && hi >= surrogateMin:
 		cut(surrogateMin - 1)
@@ -193,7 +194,7 @@ func eachSequence(lo, hi rune, fn func(seq [][2]byte)) {
 	fn(seq)
 }
 
-// classify finds which bytes no node tells apart. The newline, which nothing takes, is a class of its own.
+// classify finds the bytes that no node distinguishes. The newline, which no node takes, is a class of its own.
 func (p *program) classify() {
 	var begins [257]bool // of a class
 	mark := func(lo, hi byte) { begins[lo], begins[int(hi)+1] = true, true }
@@ -218,7 +219,7 @@ func (p *program) classify() {
 	}
 }
 
-// reversed matches the same text read from its end.
+// reversed returns the expression for text read from its end.
 func reversed(re *syntax.Regexp) *syntax.Regexp {
 	r := *re
 	r.Rune, r.Sub = slices.Clone(re.Rune), make([]*syntax.Regexp, len(re.Sub))

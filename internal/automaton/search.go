@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Regexp is an expression that can be searched for. It may be used by several goroutines at once.
+// A Regexp is a compiled expression. It may be used by several goroutines at once.
 type Regexp struct{ forward, backward *program }
 
-// Compile makes a Regexp of a tree that takes no newline; false if it would be too large.
+// Compile makes a Regexp from a tree that takes no newline, unless it would be too large.
 func Compile(tree *syntax.Regexp) (*Regexp, bool) {
 	forward, ok := compile(tree, false)
 	if !ok {
@@ -25,12 +25,12 @@ type Searcher struct {
 	searched          int // bytes
 }
 
-// NewSearcher is a searcher that has seen no text.
+// NewSearcher returns a new searcher for re.
 func (re *Regexp) NewSearcher() *Searcher {
 	return &Searcher{forward: newTable(re.forward), backward: newTable(re.backward)}
 }
 
-// Slow says that the text has needed ever new states: another engine does better.
+// Slow reports whether the text keeps needing new states: another engine is faster.
 func (s *Searcher) Slow() bool {
 	const fewBytes, free = 20, 2000 // for a state that is new
 	return s.forward.made+s.backward.made > free+s.searched/fewBytes
@@ -54,7 +54,7 @@ func (s *Searcher) Lines(text []byte, fn func(line []byte)) {
 	}
 }
 
-// Matches calls fn with where each match begins and ends: those that regexp.FindAllIndex finds in each line.
+// Matches calls fn with the start and end of each match: those that regexp.FindAllIndex finds in each line.
 func (s *Searcher) Matches(text []byte, fn func(from, to int)) {
 	s.searched += len(text)
 	for pos, last := 0, -1; pos <= len(text) && len(text) > 0; {
@@ -81,7 +81,7 @@ func runeLen(b []byte) int {
 	return n
 }
 
-// edgeAt is what the byte at i is, also in front of the text and behind it.
+// edgeAt returns the edge of the byte at i, which may be before or behind the text.
 func edgeAt(text []byte, i int) edge {
 	if i < 0 || i >= len(text) {
 		return lineEdge
@@ -89,8 +89,8 @@ func edgeAt(text []byte, i int) edge {
 	return edgeOf(text[i])
 }
 
-// scan goes on from a state until a match has ended, which is before the byte at the place that it returns, and gives the state behind that
-// byte. Where no match ends, the place is behind the end of the text.
+// scan continues from a state until a match has ended. It returns the index of the byte behind the match, and the
+// state behind that byte. If no match ends, the index is behind the end of the text.
 func (s *Searcher) scan(text []byte, i int, state uint32) (int, uint32) {
 	t := s.forward
 	classes := &t.p.classes
@@ -116,7 +116,7 @@ func (s *Searcher) scan(text []byte, i int, state uint32) (int, uint32) {
 	return len(text) + 1, 0
 }
 
-// end is where the best match ends whose first end is before the byte at i; state is the one behind that byte.
+// end returns where the best match ends whose first end is before the byte at i; state is the one behind that byte.
 func (s *Searcher) end(text []byte, i int, state uint32) int {
 	t, to := s.forward, i
 	for i < len(text) && text[i] != '\n' {
@@ -135,7 +135,7 @@ func (s *Searcher) end(text []byte, i int, state uint32) int {
 	return to
 }
 
-// begin is where the first match begins that ends at to and begins at or behind from.
+// begin returns where the first match begins that ends at to and does not begin before from.
 func (s *Searcher) begin(text []byte, from, to int) int {
 	t, begin := s.backward, to
 	state := t.start(edgeAt(text, to))

@@ -5,7 +5,7 @@ import (
 	"regexp/syntax"
 )
 
-// An edge is what is beside a place in the text.
+// An edge is what precedes or follows a place in the text.
 type edge uint8
 
 const (
@@ -27,31 +27,32 @@ func edgeOf(b byte) edge {
 const (
 	// maxTable is how many bytes a table may take before it is made anew.
 	maxTable = 256 << 10
-	// stateBytes is what a state takes beside its row and its places.
+	// stateBytes is the size of a state beside its row and its places.
 	stateBytes = 128
 
-	// A state's number is where its row begins in the table. marked says that it has matched or that nothing can follow.
+	// A state's number is the index of its row in the table. marked says that the state has matched or that nothing
+	// can follow.
 	marked  uint32 = 1 << 31
 	unknown uint32 = 1<<32 - 1
 )
 
-// A state is all that the text up to a byte says about the rest.
+// A state is all that the text up to a byte determines about the rest.
 type state struct {
 	places  []nodeID // where the program can be, best first
 	before  edge     // the last byte
 	matched bool     // a match ended before the last byte
 }
 
-// A table has the states that text has needed so far.
+// A table holds the states that the text has needed so far.
 type table struct {
 	p      *program
 	next   []uint32 // a row for each state: the number of the state behind each class of bytes
 	states []state
 	ids    map[string]uint32
-	starts [3]uint32 // by what is before the first byte
+	starts [3]uint32 // by the edge before the first byte
 	used   int       // bytes
-	made   int       // states, also those that were thrown away
-	era    int       // how often they were
+	made   int       // states, including discarded ones
+	era    int       // how often the table was discarded
 
 	list, stack []nodeID // what step works with
 	seen        []uint32 // of each node: the round in which it was seen
@@ -74,7 +75,7 @@ func (t *table) clear() {
 
 func (t *table) width() int { return len(t.p.example) }
 
-// start is the state at the beginning of a search, behind a byte or in front of one.
+// start returns the state at the beginning of a search.
 func (t *table) start(before edge) uint32 {
 	if t.starts[before] == unknown {
 		t.starts[before] = t.number(state{places: []nodeID{t.p.start}, before: before})
@@ -82,10 +83,10 @@ func (t *table) start(before edge) uint32 {
 	return t.starts[before]
 }
 
-// of is the state with a number.
+// of returns the state with a number.
 func (t *table) of(s uint32) *state { return &t.states[int(s&^marked)/t.width()] }
 
-// number is that of a state, which is new or not. It makes the table anew if it is full.
+// number returns the number of a state, which may be new. It discards the table if it is full.
 func (t *table) number(s state) uint32 {
 	if !t.p.looks {
 		s.before = otherByte
@@ -119,7 +120,7 @@ func (t *table) number(s state) uint32 {
 	return id
 }
 
-// step is the state behind a byte of a class.
+// step returns the state behind a byte of a class.
 func (t *table) step(from uint32, class uint8) uint32 {
 	from &^= marked
 	if to := t.next[from+uint32(class)]; to != unknown {
@@ -136,13 +137,13 @@ func (t *table) step(from uint32, class uint8) uint32 {
 	}
 	era := t.era
 	id := t.number(to)
-	if t.era == era { // else the row is gone
+	if t.era == era { // otherwise the row is gone
 		t.next[from+uint32(class)] = id
 	}
 	return id
 }
 
-// around says what holds between the last byte and the next one.
+// around returns what holds between the last byte and the next one.
 func (t *table) around(before, after edge) (op syntax.EmptyOp) {
 	if t.p.backward {
 		before, after = after, before
@@ -159,8 +160,9 @@ func (t *table) around(before, after edge) (op syntax.EmptyOp) {
 	return op | syntax.EmptyNoWordBoundary
 }
 
-// follow lists the nodes that take a byte and are reached from some places without one, best first, and says whether the end of a match
-// is among them. What is worse than that does not count, unless the longest match is wanted.
+// follow lists the nodes that take a byte and can be reached from some places without one, best first. It reports
+// whether the end of a match is among them. It drops what is worse than that end, unless the longest match is
+// wanted.
 func (t *table) follow(places []nodeID, holds syntax.EmptyOp) (matched bool) {
 	t.list, t.stack = t.list[:0], t.stack[:0]
 	t.round++
@@ -192,7 +194,7 @@ func (t *table) follow(places []nodeID, holds syntax.EmptyOp) (matched bool) {
 	return matched
 }
 
-// take gives the places behind those nodes of the list that take a byte.
+// take returns the places behind those nodes of the list that take a byte.
 func (t *table) take(b byte) []nodeID {
 	t.round++
 	out := t.stack[:0]

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Area stacks series upon each other. All series share the positions of At; each value
-// holds until the next position.
+// Area stacks series on each other. All series share the positions of At. Each value holds until the next position.
 type Area struct {
 	Frame
 	At     []float64
@@ -30,7 +29,7 @@ func (a Area) names() []string {
 	return out
 }
 
-// value reads a layer; what is missing or not finite counts as nothing.
+// value returns a layer's value. Missing and non-finite values count as 0.
 func (l Layer) value(i int) float64 {
 	if i < len(l.Values) && finite(l.Values[i]) {
 		return l.Values[i]
@@ -89,8 +88,7 @@ func (a Area) draw(c *canvas, x, y axis) {
 	c.marks(a.Marks, x, y)
 }
 
-// band writes the outline between two step lines: there along the top, back along the
-// base.
+// band writes the outline between two step lines: along the top, and back along the base.
 func band(at, base, top []float64, x, y axis) string {
 	if slices.Equal(base, top) {
 		return ""

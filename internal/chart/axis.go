@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// span is the smallest and largest of some finite values.
+// span is the smallest and the largest of some finite values.
 type span struct{ low, high float64 }
 
 func nothing() span { return span{math.Inf(1), math.Inf(-1)} }
 
 func (s span) empty() bool { return s.low > s.high }
 
-// add takes a value in, unless it is not finite.
+// add extends the span by a finite value.
 func (s *span) add(v float64) {
 	if finite(v) {
 		s.low, s.high = min(s.low, v), max(s.high, v)
 	}
 }
 
-// above is room above 0 where there is nothing but 0: no count is below it.
+// above adds room above a span of nothing but 0: no count is below it.
 func (s span) above() span {
 	if s.low == 0 && s.high == 0 {
 		s.high = 1
@@ -34,18 +34,18 @@ func (s *span) addAll(x []float64) {
 	}
 }
 
-// addFor takes in what an axis can show: a logarithmic one nothing below 0.
+// addFor is add for the values that an axis can show: a logarithmic one only those above 0.
 func (s *span) addFor(a Axis, v float64) {
 	if !a.Log || v > 0 {
 		s.add(v)
 	}
 }
 
-// An Interval is where a value may be. NaN is no end.
+// An Interval is where a value may be. NaN means no end.
 type Interval struct{ Low, High float64 }
 
-// stretch makes room for intervals, but not for those of a few runs that say nothing: not below 0 where no value is, and not
-// beyond three times the largest.
+// stretch makes room for intervals, but not for the extreme ones of a few runs: not below 0 if no value is, and not
+// beyond three times the largest value.
 func (s *span) stretch(a Axis, ranges []Interval) {
 	low, high := math.Inf(-1), 3*math.Abs(s.high)
 	if s.low >= 0 {
@@ -57,12 +57,12 @@ func (s *span) stretch(a Axis, ranges []Interval) {
 	}
 }
 
-// finite also refuses what is so large that sums of it would not be.
+// finite reports whether v, and sums of such values, are finite.
 func finite(v float64) bool { return math.Abs(v) <= 1e200 }
 
-// axis places values on pixels.
+// axis maps values to pixels.
 type axis struct {
-	low, high float64 // in logarithms where log
+	low, high float64 // logarithms if log is set
 	log       bool
 	from, to  float64
 }
@@ -81,7 +81,7 @@ func newAxis(a Axis, s span, from, to float64) axis {
 	return axis{s.low, s.high, a.Log, from, to}
 }
 
-// title is an axis' label, which says so where steps of the same length are not of the same size.
+// title returns an axis' label, which says whether the axis is logarithmic.
 func (a Axis) title() string {
 	if a.Log && a.Label != "" && !strings.Contains(a.Label, "(log") {
 		return a.Label + " (log scale)"
@@ -89,10 +89,10 @@ func (a Axis) title() string {
 	return a.Label
 }
 
-// shows says whether a value has a place.
+// shows reports whether a value has a place on the axis.
 func (a axis) shows(v float64) bool { return finite(v) && (!a.log || v > 0) }
 
-// inside says whether a value is on the axis and not beyond its ends.
+// inside reports whether a value is on the axis and within its ends.
 func (a axis) inside(v float64) bool {
 	if a.log {
 		v = math.Log10(v) // NaN and -Inf are not
@@ -101,7 +101,7 @@ func (a axis) inside(v float64) bool {
 	return v >= a.low-room && v <= a.high+room
 }
 
-// at returns the pixel of a value, no further out than the ends.
+// at returns the pixel of a value, at most that of the axis' ends.
 func (a axis) at(v float64) float64 {
 	if a.log {
 		v = math.Log10(max(v, math.SmallestNonzeroFloat64))
@@ -118,7 +118,7 @@ func (a axis) ticks(about int) []float64 {
 	step := niceStep((a.high - a.low) / float64(max(about, 1)))
 	var out []float64
 	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high+1e-9*step && len(out) < 50; i++ {
-		out = append(out, i*step+0) // no minus before 0
+		out = append(out, i*step+0) // +0 avoids a minus before 0
 	}
 	return out
 }
@@ -145,7 +145,7 @@ func (a axis) logTicks() []float64 {
 	return out
 }
 
-// niceStep is the next of 1, 2, 5 times a power of ten.
+// niceStep returns the next of 1, 2, 5 times a power of ten.
 func niceStep(raw float64) float64 {
 	if raw <= 0 || !finite(raw) {
 		return 1
@@ -159,7 +159,7 @@ func niceStep(raw float64) float64 {
 	return 10 * power
 }
 
-// Number prints a value shortly, as on an axis: 12k, 3.5M, 0.25.
+// Number formats a value briefly, as on an axis: 12k, 3.5M, 0.25.
 func Number(v float64) string {
 	for _, u := range []struct {
 		size float64

@@ -2,19 +2,19 @@ package chart
 
 import "math"
 
-// Bars are horizontal, one below the other, with an interval around each value and a
-// thick line where a value was published.
+// Bars are horizontal, one below another, with an interval around each value and a thick line where a value was
+// published.
 type Bars struct {
 	Frame
 	Bars []Bar
 	// Groups names the colours; empty means one colour.
 	Groups []string
-	// Reference is what the values called Published are; empty means "published".
+	// Reference is the name of the Published values; empty means "published".
 	Reference string
 }
 
-// A Bar is one value. Low and High are the ends of its interval, Published what was
-// published; NaN leaves any of them out.
+// A Bar is one value. Low and High are the ends of its interval, and Published is the published value. NaN leaves
+// out any of them.
 type Bar struct {
 	Label            string
 	Value, Low, High float64
@@ -27,13 +27,13 @@ func Plain(label string, value float64) Bar {
 	return Bar{Label: label, Value: value, Low: math.NaN(), High: math.NaN(), Published: math.NaN()}
 }
 
-// In puts a bar into a group.
+// In returns the bar in a group.
 func (b Bar) In(group int) Bar {
 	b.Group = group
 	return b
 }
 
-// Beside puts a published value beside a bar.
+// Beside returns the bar with a published value beside it.
 func (b Bar) Beside(published float64) Bar {
 	b.Published = published
 	return b
@@ -100,7 +100,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 			c.text("value", x.to+6, mid+4, "start", rounded(bar.Value))
 		}
-		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis what begins at or below 0 begins at the edge
+		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis it may begin at the edge
 			c.whisker("whisker", Interval{bar.Low, bar.High}, mid, x, false)
 		}
 		if x.shows(bar.Published) {
@@ -110,7 +110,8 @@ func (b Bars) draw(c *canvas, x, y axis) {
 	}
 }
 
-// whisker draws an interval along an axis, at a place of the other. An end that is outside the chart has an arrow in place of its mark.
+// whisker draws an interval along an axis, at a place on the other one. An end outside the chart has an arrow in
+// place of its mark.
 func (c *canvas) whisker(class string, r Interval, place float64, along axis, upright bool) {
 	line := func(from, aside, to, other float64) {
 		if upright {
@@ -132,7 +133,7 @@ func (c *canvas) whisker(class string, r Interval, place float64, along axis, up
 	}
 }
 
-// value draws a bar from nothing to a value, or where nothing has no place, on a logarithmic axis, a dot.
+// value draws a bar from 0 to a value. On a logarithmic axis, where 0 has no place, it draws a dot.
 func (b Bars) value(c *canvas, bar Bar, at, zero, top, height float64, log bool) {
 	title := bar.title(orElse(b.Reference, "published"))
 	if log {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// canvas gathers SVG.
+// canvas collects SVG.
 type canvas struct{ strings.Builder }
 
-// add writes pieces as they are.
+// add writes strings unchanged.
 func (c *canvas) add(parts ...string) {
 	for _, p := range parts {
 		c.WriteString(p)
 	}
 }
 
-// px prints a pixel position with one digit.
+// px formats a pixel position with one decimal.
 func px(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(math.Round(v*10)/10+0, 'f', 1, 64), ".0")
 }
@@ -61,7 +61,7 @@ func (c *canvas) path(class, d, title string) {
 	c.closeWith("path", title)
 }
 
-// closeWith ends an element, with a tooltip where there is one.
+// closeWith ends an element, with a tooltip if there is one.
 func (c *canvas) closeWith(name, title string) {
 	if title == "" {
 		c.add("/>\n")

@@ -7,7 +7,7 @@ import "strings"
 type Chart interface {
 	// frame returns title, axes and size, with everything filled in.
 	frame() Frame
-	// names are those of the legend, in order of their colours.
+	// names returns the names in the legend, in order of their colours.
 	names() []string
 	// extent returns the smallest and largest finite values on both axes.
 	extent() (x, y span)
@@ -29,7 +29,7 @@ type Frame struct {
 type Axis struct {
 	Label string
 	Log   bool
-	// Min and Max replace the ends found in the data where they differ.
+	// Min and Max, if they differ, replace the ends found in the data.
 	Min, Max float64
 }
 
@@ -39,7 +39,7 @@ type Series struct {
 	X, Y []float64
 }
 
-// Curve computes a series from its places on the x axis.
+// Curve computes a series at the given places of the x axis.
 func Curve(name string, x []float64, y func(float64) float64) Series {
 	s := Series{Name: name, X: x}
 	for _, at := range x {
@@ -61,7 +61,7 @@ func Inline(c Chart) string { return render(c, false) }
 // File draws a chart as a file of its own.
 func File(c Chart) string { return render(c, true) }
 
-// Table returns the data of a chart, a header first.
+// Table returns the data of a chart, with a header first.
 func Table(c Chart) [][]string { return c.table() }
 
 const (
@@ -89,7 +89,7 @@ func render(c Chart, alone bool) string {
 	ay := newAxis(f.Y, y, g.bottom, g.top)
 	if _, ok := c.(labelled); !ok {
 		for _, t := range ay.ticks(5) {
-			g.left = max(g.left, 26+float64(textWidth(Number(t)))) // beside the axis' label
+			g.left = max(g.left, 26+float64(textWidth(Number(t)))) // not over the axis' label
 		}
 	}
 	ax := newAxis(f.X, x, g.left, g.right)
@@ -122,7 +122,7 @@ func layout(f Frame, c Chart, legendLines int) room {
 	return g
 }
 
-// besideRoom is what the values on the right of the bars need beside the margin, so that none is cut.
+// besideRoom returns the space for the values on the right of the bars, beside the margin.
 func besideRoom(bars []Bar) float64 {
 	var values []string
 	for _, b := range bars {
@@ -173,7 +173,8 @@ func textWidth(s string) int {
 	return n
 }
 
-// shortened is a name that has so much room; where it is longer, its end is left out, and the tip of its mark has it whole.
+// shortened returns a name that fits in the room. It cuts off the end of a longer one, which the tooltip shows in
+// full.
 func shortened(name string, room float64) string {
 	runes := []rune(name)
 	for n := len(runes); n > 0 && float64(textWidth(name)) > room; n-- {

@@ -2,7 +2,7 @@ package chart
 
 import "strconv"
 
-// exact prints a value for a table; one that is not finite is left empty.
+// exact formats a value for a table. A non-finite value becomes empty.
 func exact(v float64) string {
 	if !finite(v) {
 		return ""

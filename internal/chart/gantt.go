@@ -32,7 +32,7 @@ func (g Gantt) frame() Frame {
 
 func (g Gantt) names() []string { return g.Groups }
 
-// labels are left out where rows are too close together.
+// labels returns the rows' names, or none if rows are too close.
 func (g Gantt) labels() []string {
 	if g.rowHeight() < 9 {
 		return []string{"nodes"}

@@ -2,7 +2,7 @@ package chart
 
 import "strconv"
 
-// Heat is a table of cells, the darker the larger the value.
+// Heat is a table of cells, which are darker for larger values.
 type Heat struct {
 	Frame
 	Rows, Columns []string
@@ -88,7 +88,7 @@ func (h Heat) draw(c *canvas, x, y axis) {
 	}
 }
 
-// columnNames writes as many names of columns as there is room for.
+// columnNames writes as many column names as fit.
 func (h Heat) columnNames(c *canvas, g room, x axis) {
 	widest := 1
 	for _, n := range h.Columns {

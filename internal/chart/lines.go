@@ -11,7 +11,7 @@ import (
 type Lines struct {
 	Frame
 	Series []Series
-	// Ranges are the intervals of each series' points; nil: there are none.
+	// Ranges are the intervals of each series' points; nil means none.
 	Ranges [][]Interval
 	Steps  bool
 	Marks  []Mark
@@ -58,7 +58,7 @@ func (l Lines) curves(c *canvas, x, y axis) {
 	c.marks(l.Marks, x, y)
 }
 
-// ranges draws the points of a curve with their intervals. Those of several curves stand beside each other.
+// ranges draws the points of a curve with their intervals. It puts those of several curves beside each other.
 func (l Lines) ranges(c *canvas, i int, x, y axis) {
 	s, aside := l.Series[i], 3*(float64(i)-float64(len(l.Ranges)-1)/2)
 	for k, r := range l.Ranges[i] {
@@ -118,8 +118,8 @@ func tableOf(x, y Axis, series []Series) [][]string {
 	return rows
 }
 
-// trail writes a path through the points that can be shown; a gap breaks it. Points
-// that fall on the same pixel are drawn once.
+// trail writes a path through the points that can be shown; a gap breaks it. Points on the same pixel are drawn
+// once.
 func trail(s Series, x, y axis, steps bool) string {
 	var b strings.Builder
 	pen, lastX, lastY := false, "", ""

@@ -1,7 +1,7 @@
 package chart
 
-// Share gives charts of one kind whose axes have the same labels the same ends, so that they can be compared by eye. Where an axis has
-// ends of its own it keeps them.
+// Share gives charts of one kind whose axes have the same labels the same ends, so that they can be compared by eye.
+// An axis with ends of its own keeps them.
 func Share(charts []Chart) {
 	type kind struct {
 		of         string
@@ -28,7 +28,7 @@ func Share(charts []Chart) {
 	}
 }
 
-// kindOf names what may share axes; "" shares nothing.
+// kindOf returns the kind of chart whose axes may be shared, or "".
 func kindOf(c Chart) string {
 	switch c.(type) {
 	case Bars, Strip:
@@ -43,7 +43,7 @@ func kindOf(c Chart) string {
 
 func (s span) with(o span) span { return span{min(s.low, o.low), max(s.high, o.high)} }
 
-// within is a chart whose axes have given ends; rows are no axis.
+// within returns c with given ends of its axes; with rows, only of the x axis.
 func within(c Chart, x, y span, rows bool) Chart {
 	set := func(f Frame) Frame {
 		f.X = f.X.to(x)

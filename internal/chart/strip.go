@@ -2,12 +2,12 @@ package chart
 
 import "math"
 
-// Strip shows how much a figure hangs on how its source is read: a row with one mark for each reading, the first of which are judged, and a
-// grey line through all of them where a value was published.
+// Strip shows how much a figure depends on how its source is read: a row with one mark for each reading, the first
+// of which are judged, and a grey line through all rows at a published value.
 type Strip struct {
 	Frame
 	Readings []Bar // without Published and Group
-	// Published is the line's value, Said what stands at it; NaN leaves it out.
+	// Published is the line's value, and Said the text at it; NaN leaves it out.
 	Published float64
 	Said      string
 	// None is the value that means no effect; NaN leaves it out.
@@ -22,7 +22,7 @@ func (s Strip) names() []string { return nil }
 
 func (s Strip) labels() []string { return Bars{Bars: s.Readings}.labels() }
 
-// extent has room at both ends, and a row above the readings for what stands at the lines.
+// extent adds room at both ends, and a row above the readings for the texts at the lines.
 func (s Strip) extent() (x, y span) {
 	x = nothing()
 	for _, r := range s.Readings {
@@ -74,7 +74,7 @@ func (s Strip) draw(c *canvas, x, y axis) {
 	}
 }
 
-// across draws a line through all rows, and what it is above them, on the side where there is room.
+// across draws a line through all rows, and its name above them, on the side with more room.
 func (s Strip) across(c *canvas, v float64, class, name string, x, y axis) {
 	if !x.shows(v) || !x.inside(v) {
 		return
@@ -91,7 +91,7 @@ func (s Strip) across(c *canvas, v float64, class, name string, x, y axis) {
 	}
 }
 
-// rounded is a value as it stands beside a mark: three digits, if it has digits.
+// rounded returns a value as shown beside a mark, with three digits.
 func rounded(v float64) string {
 	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
 	if r := math.Round(v/unit) * unit; finite(r) {

@@ -2,7 +2,7 @@ package chart
 
 import "fmt"
 
-// colours is how many series are told apart by colour; further ones start again.
+// colours is how many series have different colours. Further ones start again.
 const colours = 8
 
 // Style is the style sheet of all charts, for the head of a page.

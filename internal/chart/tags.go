@@ -13,16 +13,16 @@ type tag struct {
 	x, y   float64 // of the curve
 }
 
-// tagGap is how far apart tags are.
+// tagGap is the minimum distance of tags.
 const tagGap = 13.0
 
 // tagged charts may have names beside their curves, which the eye finds sooner than in a legend.
 type tagged interface {
-	// margin is what the names need on the right of the data.
+	// margin returns the space that the names need on the right of the data.
 	margin() float64
 }
 
-// tags reports whether the names of a chart stand beside its curves: there are a few, and short ones.
+// tags reports whether the names of a chart are beside its curves: there are only a few, and they are short.
 func tags(c Chart) bool {
 	t, ok := c.(tagged)
 	names := c.names()
@@ -43,7 +43,7 @@ func (l Lines) margin() float64 { return longest(l.names()) + 6 }
 
 func (d CDF) margin() float64 { return 0 }
 
-// ends are tags at the last points, one below the other on the right.
+// ends returns tags at the last points, one below another on the right.
 func (l Lines) ends(x, y axis) []tag {
 	var out []tag
 	for i, s := range l.Series {
@@ -57,7 +57,8 @@ func (l Lines) ends(x, y axis) []tag {
 	return out
 }
 
-// ends writes names on the right, apart from each other, and ties those to their curve that cannot stand beside its end.
+// ends writes names on the right, apart from each other. It connects a name to its curve if it cannot be beside the
+// curve's end.
 func (c *canvas) ends(list []tag, x, y axis) {
 	slices.SortStableFunc(list, func(a, b tag) int { return cmp.Compare(a.y, b.y) })
 	for i, at := range spread(list, y.to, y.from) {
@@ -69,7 +70,7 @@ func (c *canvas) ends(list []tag, x, y axis) {
 	}
 }
 
-// spread moves the places of tags, from top to bottom, so that none is nearer to another than tagGap and all are inside.
+// spread moves the places of tags, from top to bottom, so that all are inside and at least tagGap apart.
 func spread(list []tag, top, bottom float64) []float64 {
 	at := make([]float64, len(list))
 	for i, t := range list {
@@ -86,8 +87,8 @@ func spread(list []tag, top, bottom float64) []float64 {
 	return at
 }
 
-// sides are the tags of distributions: the curve of the smallest values has its name on its left near the top, where nothing else is,
-// that of the largest on its right near the bottom, and the others between.
+// sides returns the tags of distributions. The curve of the smallest values has its name on its left near the top,
+// where nothing else is, that of the largest on its right near the bottom, and the others are between.
 func (d CDF) sides(x, y axis) []tag {
 	type curve struct {
 		i int

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Fields writes fields to bytes, or reads them: one description of a record serves both ways, so that the two cannot
-// differ. What does not fit is in Err; the fields behind it are zero.
+// Fields writes fields to bytes, or reads them. One description of a record serves both, so that the two cannot
+// differ. End returns the first error; fields after it are zero.
 type Fields struct {
-	Version byte // of what is read or written; a description may ask
+	Version byte // of the bytes; a description may depend on it
 	maxText int
 	reading bool
 	from    Reader
@@ -29,10 +29,10 @@ func Read(b []byte, version byte, maxText int) Fields {
 // Reading reports whether fields are read.
 func (f *Fields) Reading() bool { return f.reading }
 
-// Written is what Write was given and the fields behind it.
+// Written returns Write's bytes with the fields appended.
 func (f *Fields) Written() []byte { return f.to }
 
-// Fail remembers the first thing that did not fit.
+// Fail records the first error.
 func (f *Fields) Fail(format string, args ...any) {
 	if f.err == nil {
 		f.err = fmt.Errorf(format, args...)
@@ -40,7 +40,7 @@ func (f *Fields) Fail(format string, args ...any) {
 	f.from.Fail()
 }
 
-// End is the first thing that did not fit; bytes behind the last field do not fit.
+// End returns the first error. Bytes behind the last field are an error, too.
 func (f *Fields) End() error {
 	if f.err == nil && f.from.Bad() {
 		f.err = errors.New("ends in the middle of a field")
@@ -78,7 +78,7 @@ func (f *Fields) Int(v *int64) {
 	f.to = binary.AppendVarint(f.to, *v)
 }
 
-// OneOf codes a value as its place in a list, in one byte.
+// OneOf codes a value as its index in a list, in one byte.
 func OneOf[T comparable](f *Fields, p *T, list []T) {
 	i := byte(max(0, slices.Index(list, *p)))
 	if f.Byte(&i); int(i) < len(list) {
@@ -97,7 +97,7 @@ func (f *Fields) Byte(p *byte) {
 	f.to = append(f.to, *p)
 }
 
-// Flags codes up to eight truths in one byte, as AppendBits does.
+// Flags codes up to eight booleans in one byte, as AppendBits does.
 func (f *Fields) Flags(list ...*bool) {
 	var v byte
 	for i, p := range list {
@@ -128,25 +128,25 @@ func Text[T ~string](f *Fields, p *T) {
 	*p = T(b)
 }
 
-// PassText passes over a string that is read.
+// PassText skips a string while reading.
 func (f *Fields) PassText() {
 	if n := len(f.from.Bytes()); n > f.maxText {
 		f.Fail("has a text of %d bytes, where %d are allowed", n, f.maxText)
 	}
 }
 
-// PassList passes over a list that is read.
+// PassList skips a list while reading.
 func (f *Fields) PassList(item func(f *Fields)) {
 	for range f.from.Count() {
 		item(f)
 	}
 }
 
-// More reports whether there is something left to read.
+// More reports whether there is anything left to read.
 func (f *Fields) More() bool { return f.from.Len() > 0 }
 
-// List codes how many items there are, and each. Every item takes a byte at least, so that nobody makes room for more
-// of them than there are bytes.
+// List codes the number of items, and each item. Every item takes at least one byte, so a reader never allocates
+// more items than there are bytes.
 func List[T any](f *Fields, p *[]T, item func(f *Fields, p *T)) {
 	if !f.reading {
 		f.to = binary.AppendUvarint(f.to, uint64(len(*p)))

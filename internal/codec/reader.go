@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// ErrDamaged says that bytes are not what their format asks for.
+// ErrDamaged says that bytes do not have their format.
 var ErrDamaged = errors.New("the bytes are damaged")
 
-// A Reader takes numbers and texts off the front of bytes that may hold anything. Behind the first that does not fit it
-// is bad, and all is zero: a decoder reads all its fields and asks once, at the end.
+// A Reader decodes numbers and texts from the front of untrusted bytes. After the first error it is bad, and all
+// values are zero. So a decoder can read all its fields and check once, at the end.
 type Reader struct {
 	rest []byte
 	bad  bool
@@ -21,13 +21,13 @@ func NewReader(b []byte) Reader { return Reader{rest: b} }
 // Fail makes the reader bad.
 func (r *Reader) Fail() { r.rest, r.bad = nil, true }
 
-// Bad reports whether something did not fit.
+// Bad reports whether there was an error.
 func (r *Reader) Bad() bool { return r.bad }
 
-// Len is how many bytes are left.
+// Len returns how many bytes are left.
 func (r *Reader) Len() int { return len(r.rest) }
 
-// End is ErrDamaged unless all was there and nothing follows.
+// End returns ErrDamaged unless all was read well and nothing is left.
 func (r *Reader) End() error {
 	if r.bad || len(r.rest) > 0 {
 		return ErrDamaged
@@ -46,7 +46,7 @@ func (r *Reader) Uint() uint64 {
 	return v
 }
 
-// AtMost is Uint for a number that may not be above most.
+// AtMost is Uint for a number that may not exceed most.
 func (r *Reader) AtMost(most uint64) uint64 {
 	v := r.Uint()
 	if v > most {
@@ -67,7 +67,7 @@ func (r *Reader) Int() int64 {
 	return v
 }
 
-// Count reads how many things follow. Each takes at least a byte, so that there are never more than bytes.
+// Count reads how many things follow. Each takes at least a byte, so there may not be more than bytes.
 func (r *Reader) Count() int {
 	n := r.Uint()
 	if n > uint64(len(r.rest)) {
@@ -77,7 +77,7 @@ func (r *Reader) Count() int {
 	return int(n)
 }
 
-// Bytes reads a length and returns as many bytes. They are part of what is read, not a copy.
+// Bytes reads a length and returns that many bytes. They share memory with the input.
 func (r *Reader) Bytes() []byte {
 	n := r.Count()
 	out := r.rest[:n:n]
@@ -88,7 +88,7 @@ func (r *Reader) Bytes() []byte {
 // Text is Bytes as a string of its own.
 func (r *Reader) Text() string { return string(r.Bytes()) }
 
-// Byte reads one.
+// Byte reads one byte.
 func (r *Reader) Byte() byte {
 	if len(r.rest) == 0 {
 		r.Fail()
@@ -99,7 +99,7 @@ func (r *Reader) Byte() byte {
 	return v
 }
 
-// Bits reads what AppendBits wrote of n truths: a byte of which only the lowest n bits may be set.
+// Bits reads n booleans written by AppendBits: a byte of which only the lowest n bits may be set.
 func (r *Reader) Bits(n int) byte {
 	v := r.Byte()
 	if v>>n != 0 {
@@ -109,7 +109,7 @@ func (r *Reader) Bits(n int) byte {
 	return v
 }
 
-// Uint32 reads four bytes, the lowest first.
+// Uint32 reads four bytes, lowest first.
 func (r *Reader) Uint32() uint32 {
 	if len(r.rest) < 4 {
 		r.Fail()
@@ -125,7 +125,7 @@ func AppendText[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// AppendBits appends up to eight truths as one byte, the first in the lowest bit.
+// AppendBits appends up to eight booleans as one byte, the first in the lowest bit.
 func AppendBits(b []byte, bits ...bool) []byte {
 	var all byte
 	for i, on := range bits {

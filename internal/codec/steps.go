@@ -2,8 +2,8 @@ package codec
 
 import "io"
 
-// ReadN reads n bytes into buf and returns them. It makes room in steps, as they come: a length that promises much costs
-// nothing by itself. Where fewer come, it returns those and the error.
+// ReadN reads n bytes into buf and returns them. It allocates in steps, as the bytes arrive, so that a large length
+// alone costs nothing. If fewer bytes arrive, it returns those and the error.
 func ReadN(in io.Reader, buf []byte, n int) ([]byte, error) {
 	const step = 256 << 10
 	if cap(buf) < min(n, step) {

@@ -1,5 +1,5 @@
-// Package codec turns values into the bytes of our formats and back: checksums of files, frames and records. Each format has
-// a page in docs/formats.
+// Package codec turns values into the bytes of our formats and back, with checksums. Each format has a page in
+// docs/formats.
 package codec
 
 import (
@@ -7,19 +7,20 @@ import (
 	"hash/crc32"
 )
 
-// Every checksum of ours is a CRC32C, for which processors have an instruction.
+// All our checksums are CRC32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is the CRC32C of b.
+// Sum returns the CRC32C of b.
 func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// AddSum is the CRC32C of what sum is of, followed by b.
+// AddSum returns the CRC32C of data with checksum sum followed by b.
 func AddSum(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }
 
-// NewSum computes the CRC32C of what is written to it.
+// NewSum returns a CRC32C hash.
 func NewSum() hash.Hash32 { return crc32.New(castagnoli) }
 
-// Mix makes a number of another in which each bit depends on all bits: the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// Mix returns a number in which each bit depends on all bits of x: the finaliser of SplitMix64 (Steele, Lea, Flood
+// 2014).
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// columns is how wide a terminal is, 0 if it does not say; false for what is no terminal.
+// columns returns the width of a terminal, 0 if unknown, or false if f is none.
 func columns(f *os.File) (int, bool) {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

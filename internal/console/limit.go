@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// ReportOf makes the JSON report of a run that ended with err, or well.
+// ReportOf makes the JSON report of a run, which ended with err or successfully.
 func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
 	r := Report{
 		Job: stages[0].Name, State: wire.Succeeded, Elapsed: res.Elapsed.Seconds(),
@@ -32,7 +32,7 @@ func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
 	return r
 }
 
-// Failure is the sentence that a command prints about a run that failed.
+// Failure returns the sentence that a command prints about a failed run.
 func Failure(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted: nothing was left behind"
@@ -40,7 +40,7 @@ func Failure(err error) string {
 	return human.ErrorText(err) + remedy(err)
 }
 
-// remedy says what to do about what the machine, not the job, has too little of.
+// remedy returns what to do if the machine, not the job, has too little of something.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC) && errors.Is(err, local.ErrScratch):

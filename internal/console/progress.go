@@ -22,7 +22,7 @@ const (
 	None  Mode = "none"
 )
 
-// ParseMode reads the value of a --progress flag.
+// ParseMode parses the value of a --progress flag.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Auto, Plain, Bar, None:
@@ -31,7 +31,7 @@ func ParseMode(s string) (Mode, error) {
 	return None, fmt.Errorf("progress %q is not one of auto, bar, plain, none", s)
 }
 
-// Choose settles Auto for a file.
+// Choose resolves Auto for a file.
 func (m Mode) Choose(f *os.File) Mode {
 	if m != Auto {
 		return m
@@ -56,8 +56,7 @@ const (
 	plainEvery = 2 * time.Second
 )
 
-// Watch shows progress until the returned function is called, which leaves the
-// terminal clean.
+// Watch shows progress until the returned function is called, which clears the progress line.
 func Watch(f *os.File, mode Mode, progress func() local.Progress) (stop func()) {
 	var eta estimator
 	said := local.Progress{Stage: -1} // the last plain line
@@ -78,8 +77,8 @@ func Watch(f *os.File, mode Mode, progress func() local.Progress) (stop func()) 
 	})
 }
 
-// Lines shows what line says until the returned function is called: over itself as Bar, one below the other as Plain. An empty line says
-// nothing.
+// Lines shows what line returns until the returned function is called: in place as Bar, one line below another as
+// Plain. It shows no empty lines.
 func Lines(f *os.File, mode Mode, line func(Mode) string) (stop func()) {
 	mode = mode.Choose(f)
 	every := barEvery
@@ -116,10 +115,10 @@ func Lines(f *os.File, mode Mode, line func(Mode) string) (stop func()) {
 	}
 }
 
-// wipe empties a line of a terminal.
+// wipe clears a line of a terminal.
 const wipe = "\r\x1b[K"
 
-// Wipe is what to print before other lines while progress is shown.
+// Wipe returns what to print before other lines while progress is shown.
 func (m Mode) Wipe() string {
 	if m == Bar {
 		return wipe
@@ -134,14 +133,14 @@ func news(said, p local.Progress) bool {
 }
 
 const (
-	barCells   = 24 // of the bar, where there is room
+	barCells   = 24 // of the bar, if there is room
 	shortCells = 10
-	nameCells  = 16 // of a name that has to be shortened
+	nameCells  = 16 // of a shortened name
 )
 
-// barLine draws "wordcount  map    ████████░░░░  67%  670 MiB/s  1.2s left  3 of 8 tasks" in so many
-// columns, or without a bound if there are none. Where room is short it leaves out what matters least: first the
-// counts, then most of the bar and of the name, then all of them. Phase, percentage, rate and time left stay.
+// barLine returns "wordcount  map    ████████░░░░  67%  670 MiB/s  1.2s left  3 of 8 tasks" in at most that many
+// columns, or without a bound if that is 0. If room is short it leaves out what matters least: first the counts,
+// then most of the bar and of the name, then all of both. Phase, percentage, rate and time left stay.
 func barLine(p local.Progress, left string, columns int) string {
 	core := []string{fmt.Sprintf("%3.0f%%", 100*p.Fraction())}
 	if left != "" {
@@ -225,7 +224,7 @@ func title(p local.Progress) string {
 	return human.Printable(p.Job)
 }
 
-// amounts are the tasks and bytes of the phase.
+// amounts returns the tasks and bytes of the phase.
 func amounts(p local.Progress) (parts []string) {
 	if p.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d tasks", p.Done, p.Total))
@@ -236,7 +235,7 @@ func amounts(p local.Progress) (parts []string) {
 	return parts
 }
 
-// estimator guesses rate and time left of the phase from its own beginning.
+// estimator estimates rate and time left of the phase since its start.
 type estimator struct {
 	stage int
 	phase local.Phase
@@ -262,14 +261,14 @@ func (e *estimator) left(p local.Progress) string {
 	return rate + left
 }
 
-// firstEstimate is how long a phase must have run before its beginning says anything about its end.
+// firstEstimate is how long a phase must have run before its rate says anything about its end.
 const firstEstimate = 500 * time.Millisecond
 
-// A Left is the time left as it is shown: it follows an estimate down, and up only when the estimate has grown by a quarter, and by a
-// second: work has become slower then, and it is not just that the estimate trembles.
+// A Left is the time left as shown. It follows an estimate down. It follows it up only if the estimate has grown by
+// a quarter and by a second: then work really has become slower and the estimate does not just fluctuate.
 type Left struct{ shown time.Duration }
 
-// Next takes in an estimate and says what to show.
+// Next takes an estimate and returns what to show.
 func (l *Left) Next(left time.Duration) string {
 	if l.shown == 0 || left < l.shown || left-l.shown > max(l.shown/4, time.Second) {
 		l.shown = left

@@ -16,33 +16,33 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A Remote is the progress of a job on a cluster, in the words of one on this machine.
+// A Remote is the progress of a job on a cluster, in the form of one on this machine.
 type Remote struct {
 	Begin time.Time
 
 	mu   sync.Mutex // guards the fields below
 	last wire.JobStatus
-	away time.Duration // since when the master does not answer; 0: it does
+	away time.Duration // since when the master has not answered; 0: it answers
 }
 
-// Note takes in how the job stands.
+// Note records the status of the job.
 func (r *Remote) Note(s wire.JobStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last, r.away = s, 0
 }
 
-// Away takes in since when the master does not answer.
+// Away records since when the master has not answered.
 func (r *Remote) Away(since time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.away = since
 }
 
-// awayAfter is how long a master may be silent before users hear of it.
+// awayAfter is how long a master may be silent before users are told.
 const awayAfter = 2 * time.Second
 
-// Progress is for Watch.
+// Progress returns the progress for Watch.
 func (r *Remote) Progress() local.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *Remote) Progress() local.Progress {
 	return p
 }
 
-// Detached says which job goes on by itself: its id alone on out, for scripts, and what to do next on hint.
+// Detached prints which job continues by itself: its id alone on out, for scripts, and what to do next on hint.
 func Detached(out, hint io.Writer, asJSON bool, id wire.JobID) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(map[string]wire.JobID{"job": id})
@@ -76,8 +76,7 @@ func Detached(out, hint io.Writer, asJSON bool, id wire.JobID) error {
 	return err
 }
 
-// ResultOf is a job's end in the words of a run on this machine, and the error if it did not
-// succeed.
+// ResultOf converts a job's end to the result of a run on this machine, and an error if the job did not succeed.
 func ResultOf(s wire.JobStatus) (local.Result, error) {
 	res := local.Result{
 		Job: s.Name, Counts: mapreduce.Counts(s.Counts), Attempts: s.Attempts, Retries: s.Retries,
@@ -95,11 +94,11 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 	return res, nil
 }
 
-// historyWait is how long the counters of stages are waited for: the history is written behind the job.
+// historyWait is how long to wait for the counters of stages: the history is written after the job's end.
 const historyWait = 10 * time.Second
 
-// AddStages takes the counters of a chain on a cluster apart, by what its history says: which counter belongs to which
-// stage, so that what goes from one to the next is not taken for output. A history that cannot be had leaves sums.
+// AddStages divides the counters of a chain on a cluster among its stages, using its history, so that what goes from
+// one stage to the next does not count as output. Without the history only the sums remain.
 func AddStages(ctx context.Context, res *local.Result, stages []mapreduce.Job, events func(note func(*wire.PastEvent)) error) {
 	if len(stages) < 2 || res.Output == "" {
 		return
@@ -153,7 +152,7 @@ func (c *chain) note(e *wire.PastEvent) {
 	switch {
 	case e.Kind == wire.PastPlanned:
 		s.Maps, s.Reduces = int(e.Maps), int(e.Reduces)
-	case e.Kind == wire.PastDone && !c.seen[task]: // a map that is run again counts what it counted before
+	case e.Kind == wire.PastDone && !c.seen[task]: // a map that ran again counts what it counted before
 		c.seen[task] = true
 		s.Counts.Add(mapreduce.Counts(e.Counts))
 	}

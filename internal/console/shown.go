@@ -10,7 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// Shown is w or, where that is a terminal, a writer for bytes of others, which shows what a terminal would act on.
+// Shown returns w or, if that is a terminal, a writer for foreign bytes that makes visible what a terminal would act
+// on.
 func Shown(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok && Width(f) > 0 {
 		return &escaper{w: w}
@@ -18,10 +19,10 @@ func Shown(w io.Writer) io.Writer {
 	return w
 }
 
-// escaper escapes what a terminal would act on, and leaves lines and tabs.
+// escaper escapes what a terminal would act on, except for ends of lines and tabs.
 type escaper struct {
 	w    io.Writer
-	rest []byte // a letter, or an end of line, that has only begun
+	rest []byte // an incomplete character or end of line
 }
 
 func (s *escaper) Write(p []byte) (int, error) {

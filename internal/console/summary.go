@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// Summary prints what a run did: a few lines that fit any terminal.
+// Summary prints what a run did, in a few lines that fit any terminal.
 func Summary(w io.Writer, res local.Result) {
 	for _, s := range res.Stages {
 		fmt.Fprintf(w, "%s: %s\n", human.Printable(s.Job), phases(s))
@@ -67,7 +67,7 @@ func spills(c mapreduce.Counts) string {
 	return ", in memory"
 }
 
-// Travelled says which way map output took to the reduces of a cluster; nothing if there was none, or no cluster.
+// Travelled returns how map output reached the reduces of a cluster, or nothing if there was none, or no cluster.
 func Travelled(c mapreduce.Counts) string {
 	node, rack, remote := c.Get(mapreduce.TaskGroup, mapreduce.ShuffleNodeBytes), c.Get(mapreduce.TaskGroup, mapreduce.ShuffleRackBytes), c.Get(mapreduce.TaskGroup, mapreduce.ShuffleRemoteBytes)
 	if node+rack+remote == 0 {
@@ -85,21 +85,21 @@ func users(w io.Writer, counts mapreduce.Counts) {
 	})
 }
 
-// Report is the JSON object that a run prints for machines.
+// Report is the JSON object that a run prints for programs.
 type Report struct {
 	Job      string           `json:"job"`
 	State    wire.JobState    `json:"state"` // SUCCEEDED, FAILED or CANCELLED
 	Elapsed  float64          `json:"elapsed_s"`
 	Counters map[string]int64 `json:"counters"` // built-in by name, others as group.name
-	// Output is the directory; empty unless it SUCCEEDED, and where the result was only shown.
+	// Output is the directory. It is empty unless the run SUCCEEDED, and if the result was only shown.
 	Output string `json:"output"`
-	// Rounds is how many a loop made.
+	// Rounds is how many rounds a loop made.
 	Rounds int `json:"rounds,omitempty"`
-	// Unfinished says that a loop would go on, and had no more rounds.
+	// Unfinished says that a loop has used up its rounds but would continue.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Result is what the job found out, where that is short: pi, teravalidate.
+	// Result is what the job found, if that is short: pi, teravalidate.
 	Result map[string]any `json:"result,omitempty"`
-	// Stages are the jobs of a chain, each with its own counters; none where there is one job.
+	// Stages are the jobs of a chain, each with its own counters; empty for a single job.
 	Stages []StageReport `json:"stages,omitempty"`
 	Error  string        `json:"error,omitempty"`
 }
@@ -123,7 +123,7 @@ func stagesOf(res local.Result) (out []StageReport) {
 	return out
 }
 
-// Flatten gives counters one name each.
+// Flatten returns counters with one name each.
 func Flatten(c mapreduce.Counts) map[string]int64 {
 	out := map[string]int64{}
 	c.Each(func(group, name string, n int64) {

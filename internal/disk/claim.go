@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A Claim says that what lies at a path belongs to a process that lives: the file PATH.lock is locked. It ends with the process, however
-// that ends, and [Sweep] finds what is left then.
+// A Claim says that the thing at a path belongs to a live process: the file PATH.lock is locked. It ends with the
+// process, however that ends. [Sweep] then finds what is left.
 type Claim struct{ lock *os.File }
 
 const lockSuffix = ".lock"
 
-// NewClaim claims a new path in a directory: prefix and a number. Nothing is there yet.
+// NewClaim claims a new path in a directory: prefix and a number. Nothing exists there yet.
 func NewClaim(dir, prefix string) (*Claim, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*"+lockSuffix)
@@ -27,7 +27,7 @@ func NewClaim(dir, prefix string) (*Claim, error) {
 	}
 }
 
-// lockClaim locks the file of a claim that is being made. It returns nil if a sweep came before the lock, and removes the file.
+// lockClaim locks the file of a new claim. It returns nil if a sweep has removed the file before.
 func lockClaim(f *os.File) (*Claim, error) {
 	ours, err := TryLock(f, false)
 	if err != nil {
@@ -49,20 +49,20 @@ func names(f *os.File) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// Path is what is claimed.
+// Path returns what is claimed.
 func (c *Claim) Path() string { return strings.TrimSuffix(c.lock.Name(), lockSuffix) }
 
-// Release ends the claim, when what was claimed is gone or has another name. A nil Claim claims nothing.
+// Release ends the claim. What was claimed must be gone or have another name. Release of a nil Claim does nothing.
 func (c *Claim) Release() {
 	if c == nil {
 		return
 	}
-	_ = c.lock.Close()           // it was only locked
+	_ = c.lock.Close()           // no data is lost
 	_ = os.Remove(c.lock.Name()) // a sweep may have been faster, or will do it
 }
 
-// TempDir makes a directory of a claim of its own, in dir or else in that for temporary files, and removes those of the same prefix whose
-// processes are gone.
+// TempDir makes and claims a directory in dir, or else among temporary files. It removes those of the same prefix
+// whose processes are gone.
 func TempDir(dir, prefix string) (*Claim, error) {
 	if dir == "" {
 		dir = os.TempDir()
@@ -88,8 +88,8 @@ func (c *Claim) Remove() error {
 	return err
 }
 
-// Sweep calls clean for each path of a prefix in a directory whose claim has outlived its process, and then removes the claim. What
-// belongs to others and may not be opened stays.
+// Sweep calls clean for each path of a prefix in a directory whose claim has outlived its process, and then removes
+// the claim. It skips what belongs to other users and cannot be opened.
 func Sweep(dir, prefix string, clean func(path string) error) error {
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func sweepOne(lock string, clean func(path string) error) error {
 	c := &Claim{f}
 	if ours, err := TryLock(f, false); !ours || err != nil || !names(f) {
 		_ = f.Close()
-		return nil //nolint:nilerr // somebody lives there, or another sweep was faster
+		return nil //nolint:nilerr // its process lives, or another sweep was faster
 	}
 	err = clean(c.Path())
 	if err != nil {

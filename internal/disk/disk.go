@@ -1,10 +1,9 @@
-// Package disk is the seam between packages that keep files and the disk under them: what
-// the block store and the journals write goes through an [FS], so that a test can make
-// writes fail, lie, or vanish in a power cut.
+// Package disk is the seam between packages that keep files and the disk under them. The block store and the
+// journals write through an [FS], so that a test can make writes fail, lie, or vanish in a power cut.
 //
-// Names are relative to the FS's root and cannot leave it. A file is durable when it was
-// synced, its name when [FS.SyncDir] was called on its directory after that. Whoever
-// needs both calls both, in that order; nothing here does it in passing.
+// Names are relative to the FS's root and cannot leave it. A file is durable once it is synced, and its name once
+// [FS.SyncDir] is called on its directory after that. Callers that need both must call both, in that order; no other
+// method does it.
 package disk
 
 import (
@@ -12,12 +11,12 @@ import (
 	"io/fs"
 )
 
-// An FS is a directory tree. All methods may be called by several goroutines at once.
-// Errors wrap those of package fs and name the file.
+// An FS is a directory tree. Its methods may be called concurrently. Errors wrap those of package fs and name the
+// file.
 type FS interface {
-	// Create makes a new file for reading and writing; fs.ErrExist if the name is taken.
+	// Create creates a file for reading and writing, or fails with fs.ErrExist.
 	Create(name string) (File, error)
-	// Open opens for reading only.
+	// Open opens a file for reading only.
 	Open(name string) (File, error)
 	// Edit opens an existing file for reading and writing.
 	Edit(name string) (File, error)
@@ -30,20 +29,20 @@ type FS interface {
 	Stat(name string) (fs.FileInfo, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
-	// Free returns how many bytes the tree has and how many are free to us.
+	// Free returns how many bytes the tree has and how many of them we may still use.
 	Free() (total, free int64, err error)
 }
 
-// A File is an open file. Write appends to its end, wherever reading stands; WriteAt writes
-// at a place. One goroutine writes.
+// A File is an open file. Write appends to its end, wherever reading is; WriteAt writes at an offset. Only one
+// goroutine may write.
 type File interface {
 	io.Reader
 	io.ReaderAt
 	io.Writer
 	io.WriterAt
 	io.Closer
-	// Sync makes the content durable. After an error the content must be taken as
-	// lost: the system may have dropped what it could not write.
+	// Sync makes the content durable. After an error the content must be considered lost, since the system may have
+	// dropped what it could not write.
 	Sync() error
 	Truncate(size int64) error
 	Size() (int64, error)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Holder finds the process that holds a lock on a file; 0 if none does, or the kernel does not say.
+// Holder returns the process that holds a lock on a file, or 0 if there is none, or the kernel does not say.
 func Holder(name string) int {
 	want, err := os.Stat(name)
 	if err != nil {
@@ -27,8 +27,8 @@ func Holder(name string) int {
 	return 0
 }
 
-// lockOf reads a line of /proc/locks, as "1: FLOCK  ADVISORY  WRITE 712 fe:00:3021 0 EOF": the process whose lock is on
-// a file of this number on some disk, or 0. A line with an arrow waits for a lock.
+// lockOf parses a line of /proc/locks, such as "1: FLOCK  ADVISORY  WRITE 712 fe:00:3021 0 EOF". It returns the
+// process that locks a file with this inode number on some disk, or 0. A line with an arrow waits for a lock.
 func lockOf(line string, inode uint64) int {
 	f := strings.Fields(line)
 	if len(f) < 8 || f[1] != "FLOCK" || f[3] != "WRITE" || !strings.HasSuffix(f[5], ":"+strconv.FormatUint(inode, 10)) {

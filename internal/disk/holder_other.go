@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Holder finds the process that holds a lock on a file of [LockDir]; 0 if none does. No table of locks tells it on this system: what the
-// holder has written there does.
+// Holder returns the process that holds a lock on a file of [LockDir], or 0. This system has no
+// table of locks, so Holder reads what the holder has written to the file.
 func Holder(name string) int {
 	f, err := os.Open(name)
 	if err != nil {

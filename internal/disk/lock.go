@@ -11,7 +11,7 @@ import (
 // A Lock says that a directory is in use. It ends with its process, at the latest.
 type Lock struct{ file *os.File }
 
-// LockDir makes a directory if it is not there and locks it for who. A directory that is in use is refused, with who uses it.
+// LockDir makes a directory if needed and locks it for who. If the directory is in use, the error says by whom.
 func LockDir(dir, who string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -39,11 +39,11 @@ func LockDir(dir, who string) (*Lock, error) {
 // readNote reads who has locked a directory.
 func readNote(f *os.File) string {
 	b := make([]byte, 200)
-	n, _ := f.ReadAt(b, 0) // it may have written nothing yet
+	n, _ := f.ReadAt(b, 0) // the holder may not have written it yet
 	return strings.TrimSpace(string(b[:n]))
 }
 
-// Close gives the directory back. A nil Lock has nothing to give.
+// Close unlocks the directory. Close of a nil Lock does nothing.
 func (l *Lock) Close() error {
 	if l == nil {
 		return nil

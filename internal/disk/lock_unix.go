@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock locks a file until it is closed, for one or, shared, for several; false if somebody else has it.
+// TryLock locks a file until it is closed, exclusively or, with shared, for several. It reports whether it could.
 func TryLock(f *os.File, shared bool) (bool, error) {
 	how := unix.LOCK_EX
 	if shared {

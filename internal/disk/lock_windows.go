@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock locks a file until it is closed, for one or, shared, for several; false if somebody else has it. What is locked is one byte far
-// behind the end, the one that bbolt locks: nobody can read what another has locked.
+// TryLock locks a file until it is closed, exclusively or, with shared, for several. It reports whether it could. It
+// locks one byte far behind the end, as bbolt does, because others cannot read locked bytes.
 func TryLock(f *os.File, shared bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY | windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if shared {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// OwnDir makes a directory into which nobody else may look, and closes one that is there and open to others. Directories
-// above it keep their rights: they may be somebody else's.
+// OwnDir makes a directory that nobody else may enter. If it exists and is open to others, OwnDir closes it.
+// Directories above it keep their modes, since they may be somebody else's.
 func OwnDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err

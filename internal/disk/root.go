@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Root is a directory of the real disk. Names cannot leave it, not even by links:
-// os.Root sees to that.
+// Root is a directory of the real disk. os.Root keeps names from leaving it, even through links.
 type Root struct {
 	root *os.Root
 	path string
@@ -16,7 +15,7 @@ type Root struct {
 
 var _ FS = (*Root)(nil)
 
-// OpenRoot makes the directory if it is not there and opens it.
+// OpenRoot opens a directory and makes it if needed.
 func OpenRoot(path string) (*Root, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -28,10 +27,11 @@ func OpenRoot(path string) (*Root, error) {
 	return &Root{r, path}, nil
 }
 
-// Path is where the directory lies.
+// Path returns the path of the directory.
 func (r *Root) Path() string { return r.path }
 
-// Lost reports that the directory was removed, or that another has its name: what is written there is lost, or unseen.
+// Lost returns an error if the directory was removed, or if another one has its name: what is written to it is lost,
+// or unseen.
 func (r *Root) Lost() error {
 	have, err := r.root.Stat(".")
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Root) Lost() error {
 	return nil
 }
 
-// Close gives the directory back. Open files stay usable.
+// Close closes the directory. Open files stay usable.
 func (r *Root) Close() error { return r.root.Close() }
 
 // An osFile is an *os.File whose writes append, wherever it was read or written before.
@@ -61,7 +61,7 @@ func (f *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// Sync makes the bytes durable. A file that has lost its name cannot be found again, so that nothing in it is.
+// Sync makes the bytes durable. It fails for a file that has lost its name, since that cannot be found again.
 func (f *osFile) Sync() error {
 	if err := f.File.Sync(); err != nil {
 		return err
@@ -98,15 +98,15 @@ func OSFile(f File) (*os.File, bool) {
 	return of.File, true
 }
 
-// Create makes a new file.
+// Create creates a file.
 func (r *Root) Create(name string) (File, error) {
 	return r.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// Open opens for reading.
+// Open opens a file for reading.
 func (r *Root) Open(name string) (File, error) { return r.open(name, os.O_RDONLY) }
 
-// Edit opens for reading and writing.
+// Edit opens a file for reading and writing.
 func (r *Root) Edit(name string) (File, error) { return r.open(name, os.O_RDWR) }
 
 func (r *Root) open(name string, flag int) (File, error) {
@@ -117,7 +117,7 @@ func (r *Root) open(name string, flag int) (File, error) {
 	of := &osFile{File: f}
 	if flag&os.O_RDWR != 0 && flag&os.O_EXCL == 0 {
 		if of.end, err = of.Size(); err != nil {
-			_ = f.Close() // the error above counts
+			_ = f.Close() // the error above matters
 			return nil, err
 		}
 	}
@@ -163,5 +163,5 @@ func (r *Root) SyncDir(name string) error {
 	return err
 }
 
-// Free asks the file system.
+// Free returns the size of the file system and the free bytes.
 func (r *Root) Free() (total, free int64, err error) { return Free(r.path) }

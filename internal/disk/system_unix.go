@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Free asks the file system of a path how large it is and how much of it is free, in bytes.
+// Free returns the size of the file system of a path and how much of it is free, in bytes.
 func Free(path string) (total, free int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -19,12 +19,12 @@ func Free(path string) (total, free int64, err error) {
 	}
 	total, free = int64(st.Blocks)*int64(st.Bsize), int64(st.Bavail)*int64(st.Bsize)
 	if st.Ffree == 0 && st.Files > 0 {
-		return total, 0, nil // no inodes: no room either
+		return total, 0, nil // without inodes there is no room either
 	}
 	return total, free, nil
 }
 
-// named reports an open file that has lost its name: it cannot be found again, and nothing in it.
+// named returns an error for an open file that has lost its name, since it cannot be found again.
 func named(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

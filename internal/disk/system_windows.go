@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Free asks the volume of a path how large it is and how much of it is free, in bytes.
+// Free returns the size of the volume of a path and how much of it is free, in bytes.
 func Free(path string) (total, free int64, err error) {
 	p, err := windows.UTF16PtrFromString(path)
 	var t, f uint64
@@ -21,7 +21,7 @@ func Free(path string) (total, free int64, err error) {
 	return int64(t), int64(f), nil
 }
 
-// named reports an open file that has lost its name: it cannot be found again, and nothing in it.
+// named returns an error for an open file that has lost its name, since it cannot be found again.
 func named(f *os.File) error {
 	var info windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info); err != nil {
@@ -33,8 +33,8 @@ func named(f *os.File) error {
 	return nil
 }
 
-// syncDir has nothing to do: the file system writes changes of names to its own journal.
+// syncDir does nothing: the file system writes changes of names to its own journal.
 func syncDir(*os.File) error { return nil }
 
-// Ours reports that a file belongs to the user of this process: directories for passing files are each user's own here.
+// Ours returns true: on this system each user has a directory of their own for passing files.
 func Ours(fs.FileInfo) bool { return true }

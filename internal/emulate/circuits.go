@@ -12,14 +12,14 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// pair is what a slot says of the circuit from one rack to another.
+// pair describes the circuit from one rack to another.
 type pair struct {
-	from, to atomic.Uint64    // hashes of the racks' names; 0: the slot is no circuit's
-	lit      atomic.Int64     // since when, or from when, there is a circuit; 0: there is none
+	from, to atomic.Uint64    // hashes of the racks' names; 0: not the slot of a circuit
+	lit      atomic.Int64     // since when, or from when on, the circuit exists; 0: it does not
 	waits    [2]atomic.Uint64 // bytes that wait, in even and in odd intervals
 }
 
-// What waits is written with the interval's number: who ends without a word has said nothing in the next, and is forgotten.
+// Waiting bytes are stored with the interval's number. So the bytes of a dead process are forgotten in the next one.
 const (
 	waitBits = 40
 	maxWait  = 1<<waitBits - 1
@@ -27,7 +27,7 @@ const (
 
 func waitTag(interval int64) uint64 { return uint64(interval) << waitBits }
 
-// add adds bytes, or takes some off, that wait in an interval.
+// add adds to the bytes that wait in an interval, or subtracts from them.
 func (p *pair) add(interval, bytes int64) {
 	w := &p.waits[interval&1]
 	for {
@@ -39,7 +39,7 @@ func (p *pair) add(interval, bytes int64) {
 	}
 }
 
-// waiting is how much waits, or at its end waited, in an interval.
+// waiting returns how many bytes wait, or waited at its end, in an interval.
 func (p *pair) waiting(interval int64) int64 { return waitingIn(p.waits[interval&1].Load(), interval) }
 
 func waitingIn(w uint64, interval int64) int64 {
@@ -49,17 +49,18 @@ func waitingIn(w uint64, interval int64) int64 {
 	return int64(w & maxWait)
 }
 
-// circuit finds the slot of the circuit between two racks.
+// circuit returns the slot of the circuit between two racks.
 func (l *Links) circuit(from, to string) (*slot, error) {
 	s, err := l.find("circuit " + from + " " + to)
 	if err == nil && s.from.Load() == 0 {
 		s.to.Store(xxh3.HashString(to) | 1)
-		s.from.Store(xxh3.HashString(from) | 1) // last: who sees it sees both
+		s.from.Store(xxh3.HashString(from) | 1) // last, so that whoever sees it sees both
 	}
 	return s, err
 }
 
-// pass lets n bytes of a transfer pass if its circuit is lit. Else it says how long to wait before asking again.
+// pass lets n bytes of a transfer pass if its circuit is lit. Otherwise it returns how long to wait before trying
+// again.
 func (l *Links) pass(now int64, c *slot, ocs topology.OCS, n int, t *rpc.Transfer) (wait time.Duration, passed bool) {
 	interval := now / int64(ocs.Interval)
 	end := (interval + 1) * int64(ocs.Interval)
@@ -72,7 +73,7 @@ func (l *Links) pass(now int64, c *slot, ocs topology.OCS, n int, t *rpc.Transfe
 	switch {
 	case lit == 0 && !chosen:
 		return turn, false
-	case lit == 0 || lit >= end: // of before the machine was started
+	case lit == 0 || lit >= end: // from before the machine was started
 		return time.Duration(end - now), false
 	case lit > now:
 		return time.Duration(lit - now), false
@@ -84,7 +85,8 @@ func (l *Links) pass(now int64, c *slot, ocs topology.OCS, n int, t *rpc.Transfe
 	return wait, passed
 }
 
-// choose sets the switch for an interval, if nobody has done that yet. It reports whether it is set: another process may be about to.
+// choose sets the switch for an interval, unless that has been done. It reports whether it is set: another process
+// may be about to.
 func (l *Links) choose(interval int64, ocs topology.OCS) bool {
 	s, err := l.find("optical switch")
 	if err != nil {
@@ -102,7 +104,7 @@ func (l *Links) choose(interval int64, ocs topology.OCS) bool {
 	return true
 }
 
-// match chooses circuits by what waited in the interval before.
+// match chooses circuits by what waited in the previous interval.
 func (l *Links) match(interval int64, sw flow.Switch) {
 	begin := interval * int64(sw.Interval)
 	pairs, racks := l.circuits()
@@ -140,7 +142,7 @@ func (l *Links) match(interval int64, sw flow.Switch) {
 	}
 }
 
-// circuits are the slots of all circuits that anybody has asked for, and their racks in order.
+// circuits returns the slots of all circuits that any process has used, and their racks in order.
 func (l *Links) circuits() (pairs []*slot, racks []uint64) {
 	for i := range l.slots {
 		if s := &l.slots[i]; s.from.Load() != 0 {
@@ -152,8 +154,9 @@ func (l *Links) circuits() (pairs []*slot, racks []uint64) {
 	return pairs, slices.Compact(racks)
 }
 
-// Lit is the rack to which a circuit is lit from the node's own, "" if there is none, and how long circuits stay as they are. ok is false where
-// no switch is emulated, and where a circuit leads to a rack that this process has never heard of.
+// Lit returns the rack to which a circuit is lit from the node's own, or "" if there is none, and how long the
+// circuits stay as they are. ok is false if no switch is emulated, and if the circuit leads to a rack that this
+// process does not know.
 func (s *Shaper) Lit() (to string, next time.Duration, ok bool) {
 	ocs := s.Rates.Optical
 	if !ocs.Present() {

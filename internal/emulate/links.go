@@ -17,25 +17,25 @@ import (
 
 // A slot is one link in the shared file.
 type slot struct {
-	name atomic.Uint64 // its name's hash; 0: free
-	next atomic.Int64  // when the link is free again, in nanoseconds of the machine's own clock
-	pair               // of a circuit
+	name atomic.Uint64 // hash of its name; 0: free
+	next atomic.Int64  // when the link will be free, in nanoseconds of the machine's clock
+	pair               // if it is a circuit
 	_    [8]byte
 }
 
 const (
 	slots    = 4096
-	slotSize = unsafe.Sizeof(slot{}) // a line of the cache
+	slotSize = unsafe.Sizeof(slot{}) // a cache line
 )
 
-// Links is the state of all links, shared with whoever has the same file open.
+// Links is the state of all links, shared with all who have the same file open.
 type Links struct {
 	mu    sync.RWMutex // guards the fields below, and the memory that they show
 	mem   []byte
 	slots []slot
 }
 
-// Open maps the file, and makes it if it is not there.
+// Open maps the file and creates it if needed.
 func Open(path string) (*Links, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,7 +44,7 @@ func Open(path string) (*Links, error) {
 	return share(f)
 }
 
-// share maps an open file, and closes it.
+// share maps an open file and closes it.
 func share(f *os.File) (*Links, error) {
 	defer f.Close()
 	if err := f.Truncate(int64(slots * slotSize)); err != nil {
@@ -57,7 +57,7 @@ func share(f *os.File) (*Links, error) {
 	return &Links{mem: mem, slots: unsafe.Slice((*slot)(unsafe.Pointer(&mem[0])), slots)}, nil
 }
 
-// Close unmaps the file. Transfers that are under way are not slowed down any more.
+// Close unmaps the file. From then on transfers are not slowed down.
 func (l *Links) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *Links) Close() error {
 
 var errFull = errors.New("too many emulated links")
 
-// find returns a link's slot, taking a free one if it is new.
+// find returns the slot of a link. A new link gets a free slot.
 func (l *Links) find(name string) (*slot, error) {
 	h := xxh3.HashString(name) | 1
 	for i := range uint64(slots) {
@@ -83,19 +83,20 @@ func (l *Links) find(name string) (*slot, error) {
 	return nil, errFull
 }
 
-// burst is how far behind its rate a link may be made up for: what an idle link lets through at once.
+// burst is how far a link may catch up with its rate: what an idle link lets through at once.
 const burst = 5 * time.Millisecond
 
-// stale is how far ahead no link can be: a value beyond it is of before the machine was started.
+// stale is further ahead than any link can be: a larger value is from before the machine was started.
 const stale = time.Minute
 
-// reserve takes room for n bytes on a link and returns how long to wait until they have passed.
+// reserve reserves a link for n bytes and returns how long to wait until they have passed.
 func (s *slot) reserve(now int64, n int, r topology.Rate) time.Duration {
 	wait, _ := s.reserveWithin(now, n, r, 0, math.MaxInt64)
 	return wait
 }
 
-// reserveWithin is reserve on a link that there is from one time to another only. It takes nothing if the link is taken for so long.
+// reserveWithin is reserve for a link that exists only from begin to end. It reserves nothing if the link is taken
+// until end.
 func (s *slot) reserveWithin(now int64, n int, r topology.Rate, begin, end int64) (wait time.Duration, ok bool) {
 	takes := int64(r.Time(int64(n)))
 	for {

@@ -13,15 +13,15 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Setting says which links are emulated, in a form that can be handed to another process.
+// A Setting says which links are emulated, in a form that can be passed to another process.
 type Setting struct {
 	File  string         `json:"file"`         // shared by all processes
-	FD    int            `json:"fd,omitempty"` // if not 0, this process has inherited the file, which it could not open itself
+	FD    int            `json:"fd,omitempty"` // if not 0, this process has inherited the file, as it could not open it
 	Rates topology.Links `json:"rates"`
 }
 
-// Start returns the shaper of a node. The nodes are asked for when a peer is not known; Close ends
-// it when nothing is sent any more.
+// Start returns the shaper of a node. It calls nodes when a peer is not known. Close ends it once nothing is being
+// sent any more.
 func (s Setting) Start(self Place, nodes func(ctx context.Context) ([]wire.NodeStatus, error)) (*Shaper, error) {
 	links, err := s.open()
 	if err != nil {
@@ -38,23 +38,23 @@ func (s Setting) open() (*Links, error) {
 	return Open(s.File)
 }
 
-// Nodes asks a master for its nodes.
+// Nodes returns what asks a master for its nodes.
 func Nodes(c func() *rpc.Client, master string) func(ctx context.Context) ([]wire.NodeStatus, error) {
 	return func(ctx context.Context) ([]wire.NodeStatus, error) {
 		return api.NodeList.Call(ctx, c(), master, struct{}{})
 	}
 }
 
-// places remembers where nodes are.
+// places caches where nodes are.
 type places struct {
 	ask func(ctx context.Context) ([]wire.NodeStatus, error)
 
 	mu   sync.Mutex // guards the fields below; held while the master is asked
 	at   map[string]Place
-	next time.Time // when it may be asked again
+	next time.Time // when the master may be asked again
 }
 
-// askEvery bounds how often the master is asked about peers that are no nodes.
+// askEvery is the least time between questions to the master about peers that are not nodes.
 const askEvery = time.Second
 
 func (p *places) locate(peer string) (Place, bool) {
@@ -68,7 +68,7 @@ func (p *places) locate(peer string) (Place, bool) {
 	nodes, err := p.ask(ctx)
 	p.next = time.Now().Add(askEvery)
 	if err != nil {
-		return Place{}, false // asked again later
+		return Place{}, false // asks again later
 	}
 	for _, n := range nodes {
 		at := Place{string(n.Node), n.Rack}
@@ -78,7 +78,7 @@ func (p *places) locate(peer string) (Place, bool) {
 	return at, ok
 }
 
-// racks are those of all known nodes.
+// racks returns the racks of all known nodes.
 func (p *places) racks() (out []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

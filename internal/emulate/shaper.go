@@ -15,15 +15,15 @@ type Shaper struct {
 	Links *Links
 	Rates topology.Links
 	Self  Place
-	// Locate says where a peer is, by its name or address; false if it is no node.
+	// Locate returns where a peer is, by its name or address, or false if the peer is not a node.
 	Locate func(peer string) (Place, bool)
-	// Racks are those of the peers that were located.
+	// Racks returns the racks of the located peers.
 	Racks func() []string
 }
 
 var _ rpc.Shaper = (*Shaper)(nil)
 
-// Route makes a circuit's of map output for another rack that is worth one.
+// Route sends map output for another rack by circuit if it is worth one.
 func (s *Shaper) Route(p rpc.Peer, bytes int64, together bool) rpc.Traffic {
 	if p.What != rpc.Shuffle || !s.Rates.Optical.Present() || !together && !s.Rates.Optical.Elephant(bytes) {
 		return p.What
@@ -57,8 +57,8 @@ func (s *Shaper) Send(p rpc.Peer, n int, t *rpc.Transfer) {
 	}
 }
 
-// take reserves one turn on the way to a place, for t on the circuit there if there is one now. Where the links were closed
-// meanwhile, nothing waits any more.
+// take reserves one turn on the way to a place; for t, a turn on the circuit there if that is lit. If the links are
+// closed, nothing waits any more.
 func (s *Shaper) take(to Place, n int, t *rpc.Transfer) (wait time.Duration, passed bool) {
 	s.Links.mu.RLock()
 	defer s.Links.mu.RUnlock()
@@ -84,7 +84,7 @@ type hop struct {
 	rate topology.Rate
 }
 
-// way finds the links; they must not be closed as long as it is used.
+// way finds the links. They must not be closed while it is used.
 func (s *Shaper) way(to Place) (w way) {
 	pass := func(link string, r topology.Rate) {
 		if r <= 0 {
@@ -103,14 +103,15 @@ func (s *Shaper) way(to Place) (w way) {
 	return w
 }
 
-// turn is how long a transfer has a link before the next one has its turn: those that share a link get about the same of it, and
-// a few bytes wait for a turn of each of the others, not for all that they have to send.
+// turn is how long a transfer has a link before the next one has its turn. Transfers that share a link get about
+// equal parts of it, and a few bytes wait only for one turn of each of the others, not for all that they send.
 const turn = 4 * time.Millisecond
 
-// minStep keeps turns on very slow links from being many.
+// minStep keeps the number of turns on very slow links small.
 const minStep = 1 << 10
 
-// step is how much passes in one turn: the same for all, or those with less would get less of a link that they share.
+// step returns how many bytes pass in one turn: the same for all, or those with less would get less of a shared
+// link.
 func (s *Shaper) step() int {
 	slowest := topology.Rate(0)
 	slower := func(r topology.Rate) {
@@ -128,7 +129,7 @@ func (s *Shaper) step() int {
 	return max(minStep, int(float64(slowest)*turn.Seconds()))
 }
 
-// reserve takes room for n bytes on all links and returns how long to wait until they have passed.
+// reserve reserves all links for n bytes and returns how long to wait until they have passed.
 func (w way) reserve(now int64, n int) (wait time.Duration) {
 	for _, h := range w {
 		wait = max(wait, h.slot.reserve(now, n, h.rate))

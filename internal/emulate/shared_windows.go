@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// mapFile maps the first bytes of a file, shared with all who do.
+// mapFile maps the first bytes of a file, shared with all processes that do.
 func mapFile(f *os.File, size int) ([]byte, error) {
 	m, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READWRITE, 0, uint32(size), nil)
 	if err != nil {
@@ -24,7 +24,7 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 	if at == 0 {
 		return nil, errors.New("the file cannot be mapped")
 	}
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), size), nil // not of Go's heap: it never moves
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), size), nil // not in Go's heap: it never moves
 }
 
 func unmap(mem []byte) error { return windows.UnmapViewOfFile(uintptr(unsafe.Pointer(&mem[0]))) }
@@ -38,7 +38,7 @@ var (
 	})
 )
 
-// clock is the same for all processes of the machine and does not jump.
+// clock returns a time that all processes of the machine share and that does not jump.
 func clock() int64 {
 	var ticks uint64
 	_, _, _ = counter.Call(uintptr(unsafe.Pointer(&ticks))) // it never fails

@@ -11,7 +11,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Write writes the page: one file that loads nothing.
+// Write writes the page: one file that loads nothing else.
 func (s *Story) Write(w io.Writer) error {
 	page, err := template.New("page.html").ParseFS(assets, "assets/page.html")
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Story) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(s) // escapes <, > and &, so it can stand in a script
+	data, err := json.Marshal(s) // escapes <, > and &, so it can be inside a script
 	if err != nil {
 		return err
 	}

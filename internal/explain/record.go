@@ -10,20 +10,20 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// What a page shows at most. More would be neither read nor drawn.
+// Limits of what a page shows. More would be neither read nor drawn.
 const (
 	MaxRecords = 300  // of input, in all stages
 	MaxPairs   = 3000 // of a stage
 	maxText    = 200  // bytes of a key, a value or a record
-	splits     = 3    // maps of a job that does not say how large its splits are
-	reduces    = 2    // of a job that does not say
+	splits     = 3    // maps of a job without SplitBytes
+	reduces    = 2    // of a job without Reducers
 	roomFor    = 6    // pairs that a map of the page holds before it spills
 )
 
 // A pair is a key and a value, as bytes.
 type pair struct{ key, value []byte }
 
-// A call is what user code was given and what it made of that.
+// A call is what user code received and what it made of that.
 type call struct {
 	record pair   // of a map
 	key    []byte // of a group
@@ -35,7 +35,7 @@ type call struct {
 type attempt struct {
 	input string
 	calls []call
-	last  []pair // at its end
+	last  []pair // emitted at its end
 }
 
 // stage is what a job did.
@@ -53,8 +53,8 @@ type Recording struct {
 	pairs   int
 }
 
-// Watch returns the jobs so that their run is recorded. Jobs that do not say how many splits and reduces they want get a few of
-// each, so that there is something to see.
+// Watch returns the jobs with recording added. Jobs that do not specify their splits and reduces get a few of each,
+// so that there is something to see.
 func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recording) {
 	r := &Recording{}
 	out := slices.Clone(stages)
@@ -69,7 +69,7 @@ func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recordin
 		if job.Reducers == 0 && !job.MapOnly {
 			job.Reducers = reduces
 		}
-		job.MaxAttempts = 1 // what goes wrong is shown once
+		job.MaxAttempts = 1 // a failure is shown once
 		job.Map = r.watchMap(s, job.Map)
 		job.Inputs = slices.Clone(job.Inputs)
 		for k := range job.Inputs {
@@ -82,7 +82,7 @@ func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recordin
 	return out, r
 }
 
-// lastReduce is the job's reduce, or one that passes on what it gets, with the types of that.
+// lastReduce returns the job's reduce, or one that passes everything on, with its types.
 func (s *stage) lastReduce() mapreduce.Reduce {
 	r := s.job.Reduce
 	if r.IsZero() {
@@ -106,7 +106,7 @@ func (s *stage) lastReduce() mapreduce.Reduce {
 
 func (s *stage) mapOf() mapreduce.Map { return s.job.AllInputs()[0].Map }
 
-// note adds what a call did to an attempt of a task: the first one, should there be several.
+// note adds a call to what is recorded of a task.
 func (r *Recording) note(of map[int]*attempt, t *mapreduce.Task, c *call) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Recording) note(of map[int]*attempt, t *mapreduce.Task, c *call) error 
 	return nil
 }
 
-// finish notes what user code emits at the end of a task.
+// finish records what user code emits at the end of a task.
 func (r *Recording) finish(user any, of map[int]*attempt, t *mapreduce.Task, out mapreduce.Emitter) error {
 	f, ok := user.(mapreduce.Finisher)
 	if !ok {
@@ -147,14 +147,14 @@ func (r *Recording) watchMap(s *stage, m mapreduce.Map) mapreduce.Map {
 			return nil, err
 		}
 		r.mu.Lock()
-		s.maps[t.Index] = &attempt{} // an attempt that failed before is forgotten
+		s.maps[t.Index] = &attempt{} // drops an earlier attempt that failed
 		r.mu.Unlock()
 		return &mapper{r, s, t, inner}, nil
 	}
 	return m
 }
 
-// mapper notes each record. It takes no chunks.
+// mapper records each record. It takes no chunks.
 type mapper struct {
 	r     *Recording
 	s     *stage
@@ -207,7 +207,7 @@ func (r *Recording) watchReduce(s *stage, red mapreduce.Reduce) mapreduce.Reduce
 	return red
 }
 
-// reducer notes each group.
+// reducer records each group.
 type reducer struct {
 	r     *Recording
 	s     *stage
@@ -229,7 +229,7 @@ func (d *reducer) Finish(out mapreduce.Emitter) error {
 
 func (d *reducer) Close() error { return closeOf(d.inner) }
 
-// tee notes what is emitted.
+// tee records what is emitted.
 type tee struct {
 	to   mapreduce.Emitter
 	note *[]pair
@@ -245,7 +245,7 @@ func (t *tee) EmitInt(key []byte, value int64) {
 	t.to.EmitInt(key, value)
 }
 
-// seen notes what is read.
+// seen records what is read.
 type seen struct {
 	mapreduce.Values
 	note *[]pair

@@ -43,7 +43,7 @@ type RecordStory struct {
 	Pairs []Pair `json:"pairs"`
 }
 
-// Pair is a key and a value, and the reduce that the key goes to.
+// Pair is a key and a value, and the reduce to which the key goes.
 type Pair struct {
 	Key    string `json:"k"`
 	Value  string `json:"v"`
@@ -63,7 +63,7 @@ type GroupStory struct {
 	Out []Pair `json:"out"`
 }
 
-// Story tells what was recorded.
+// Story returns what was recorded.
 func (r *Recording) Story() Story {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Recording) Story() Story {
 	return story
 }
 
-// recordText is a record as users read it: what the job before emitted has its types.
+// recordText returns a record as users read it. What the previous job emitted has that job's types.
 func recordText(rec pair, before *stage) string {
 	var key, value mapreduce.Type
 	switch {
@@ -111,7 +111,7 @@ func (s *stage) story(before *stage) StageStory {
 	return out
 }
 
-// where is the reduce of each key, as the run had it.
+// where returns the reduce of each key, as in the run.
 func (s *stage) where() map[string]int {
 	where := map[string]int{}
 	for i, a := range s.red {
@@ -157,7 +157,7 @@ func (s *stage) mapStory(a *attempt, before *stage, where map[string]int) MapSto
 	return out
 }
 
-// valueType is the type of values behind the fold.
+// valueType returns the type of values after the fold.
 func (s *stage) valueType() mapreduce.Type {
 	m := s.mapOf()
 	if !s.job.Fold.IsZero() {
@@ -180,7 +180,7 @@ func (s *stage) sorted(pairs []pair, where map[string]int) []pair {
 	return out
 }
 
-// shrink makes one value of those of each key, as the job's fold does, or the combiner did in the run.
+// shrink makes one value of those of each key, with the job's fold or with what the combiner did in the run.
 func (s *stage) shrink(pairs []pair) (out []pair) {
 	for len(pairs) > 0 {
 		n := 1
@@ -241,10 +241,10 @@ func foldInt(op mapreduce.IntOp, a, b []byte) []byte {
 	return mapreduce.Int64.Append(nil, x)
 }
 
-// combine asks the job's combiner, in a task of its own.
+// combine calls the job's combiner, in a task of its own.
 func (s *stage) combine(group []pair) (out []pair) {
 	defer func() {
-		if recover() != nil { // it did well in the run; what it wants of a task is not here
+		if recover() != nil { // it worked in the run; what it needs of a task may be missing here
 			out = group
 		}
 	}()
@@ -306,7 +306,8 @@ func textOf(t mapreduce.Type, encoded []byte) string {
 	return clip(s)
 }
 
-// keyText is textOf for keys: those that are no text are shown byte by byte, so that the eye can follow their order, with the text in them beside.
+// keyText is textOf for keys. It shows keys that are not text byte by byte, so that their order is visible, with any
+// text in them beside.
 func keyText(t mapreduce.Type, encoded []byte) string {
 	s := decoded(t, encoded)
 	if readable(s) {
@@ -332,7 +333,7 @@ func readable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) })
 }
 
-// clip makes text that a page can hold.
+// clip shortens text to what a page can hold.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return s

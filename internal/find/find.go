@@ -1,37 +1,34 @@
-// Package find looks for a fixed string in much text, faster than bytes.Index where
-// the string's first byte is common.
+// Package find looks for a fixed string in much text, faster than bytes.Index if the string's first byte is common.
 //
-// Two ways, chosen by a sample of the text. If some byte of the string hardly occurs,
-// bytes.IndexByte goes from one such byte to the next at memory speed. Otherwise the
-// pair of bytes at the end of a window says how far the window may move on without
-// missing a match (Horspool's rule on pairs): most pairs are not in the string, and
-// then it moves by almost its whole length.
+// A sample of the text decides between two ways. If some byte of the string is rare, bytes.IndexByte jumps from one
+// such byte to the next at memory speed. Otherwise the pair of bytes at the end of a window determines how far the
+// window may move without missing a match (Horspool's rule on pairs). Most pairs are not in the string, and then it
+// moves by almost its whole length.
 package find
 
 import "bytes"
 
-// SampleBytes of the text are enough to show which bytes are rare in it.
+// SampleBytes of the text suffice to show which bytes are rare in it.
 const SampleBytes = 64 << 10
 
 // A Finder looks for one string. It is safe for concurrent use.
 type Finder struct {
 	pattern []byte
-	anchor  int  // the place of the rarest byte in the pattern
+	anchor  int  // the index of the rarest byte in the pattern
 	rare    byte // that byte
 
-	// skip[last two bytes of a window] is how far the window can move on; 0 means
-	// that the pair is the pattern's last. Nil where the rare byte serves better.
+	// skip[last two bytes of a window] is how far the window can move; 0 means that the pair is the pattern's last.
+	// Nil if the rare byte serves better.
 	skip  []uint8
-	again int // how far to move on behind a window that ended right and did not match
+	again int // how far to move after a window with the right end that did not match
 }
 
 const (
-	rareBytes = 256 // a byte is rare that comes less than once in as many
-	minPairs  = 4   // shorter patterns move on too little
+	rareBytes = 256 // a byte is rare if it appears less than once in this many
+	minPairs  = 4   // shorter patterns move too little
 )
 
-// New makes a finder for text that is like the sample. A sample that is not typical
-// costs speed, never a match.
+// New returns a finder for text that resembles the sample. An untypical sample costs speed, but never a match.
 func New(pattern, sample []byte) *Finder {
 	f := &Finder{pattern: pattern}
 	if len(pattern) == 0 {
@@ -56,8 +53,8 @@ func New(pattern, sample []byte) *Finder {
 
 func pair(a, b byte) int { return int(a)<<8 | int(b) }
 
-// makeSkip fills the table: a pair in the pattern allows the window to move until that
-// pair of the pattern lies over it, any other all but one byte of its length.
+// makeSkip fills the table. A pair in the pattern lets the window move until it is over that pair of the pattern.
+// Any other lets it move by all but one byte of the length.
 func (f *Finder) makeSkip() {
 	p := f.pattern[max(0, len(f.pattern)-256):] // moves fit a byte
 	f.skip = make([]uint8, 1<<16)
@@ -74,7 +71,7 @@ func (f *Finder) makeSkip() {
 	}
 }
 
-// Index returns the place of the first pattern in text, -1 if there is none.
+// Index returns the index of the first match in text, or -1.
 func (f *Finder) Index(text []byte) int {
 	switch {
 	case len(f.pattern) == 0:
@@ -101,8 +98,8 @@ func (f *Finder) byPairs(text []byte) int {
 	return -1
 }
 
-// A rare byte may be met once in missBytes, after missFree times, before the finder
-// takes it for common and leaves the rest of the text to bytes.Index.
+// A rare byte may be met once in missBytes, after missFree times. Then the finder considers it common and leaves the
+// rest of the text to bytes.Index.
 const (
 	missBytes = 64
 	missFree  = 64

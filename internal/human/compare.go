@@ -23,7 +23,7 @@ func Compare(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// piece cuts off the digits that a name begins with, or what comes before the first.
+// piece cuts off the digits at the start of a name, or everything before the first digit.
 func piece(s string) (first, rest string) {
 	i := 1
 	for i < len(s) && isDigit(s[i]) == isDigit(s[0]) {

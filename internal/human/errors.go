@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// ErrorText is what an error says, with the names of files as part of one line: the system's errors have them as they are, and others may
-// have what a command was given. Of the rest, which may be what a program of somebody else has printed, the lines stay.
+// ErrorText returns the text of an error. It escapes the names of files, which the system's errors contain as they
+// are, and the command's arguments in given. The rest, which may be the output of somebody's program, keeps its
+// lines.
 func ErrorText(err error, given ...string) string {
 	text := err.Error()
 	var names []string
@@ -21,7 +22,7 @@ func ErrorText(err error, given ...string) string {
 	}
 	for _, arg := range given {
 		for part := range strings.SplitSeq(arg, "/") { // an error may name a file by a part of its path
-			if strings.ContainsFunc(part, unicode.IsLetter) { // a newline alone would stand for all ends of lines
+			if strings.ContainsFunc(part, unicode.IsLetter) { // a newline alone would match all ends of lines
 				names = append(names, part)
 			}
 		}

@@ -1,4 +1,4 @@
-// Package human writes sizes, rates, times and counts for readers, the same on the terminal and on pages.
+// Package human formats sizes, rates, times and counts for readers, the same on the terminal and on pages.
 package human
 
 import (
@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Bytes prints a size with three digits: 512 B, 1.50 GiB.
+// Bytes formats a size with three digits: 512 B, 1.50 GiB.
 func Bytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -34,7 +34,7 @@ func digits(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// Rate prints bytes per second.
+// Rate formats a rate in bytes per second.
 func Rate(n int64, d time.Duration) string {
 	if d <= 0 {
 		return "-"
@@ -42,7 +42,7 @@ func Rate(n int64, d time.Duration) string {
 	return Bytes(int64(float64(n)/d.Seconds())) + "/s"
 }
 
-// Duration prints a time to about three digits: 12ms, 3.21s, 4m10s.
+// Duration formats a time to about three digits: 12ms, 3.21s, 4m10s.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -55,8 +55,8 @@ func Duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Printable is text from outside (names, reasons) as part of one line: control
-// characters are escaped, and those that turn the direction of what follows: a name must not pass for another.
+// Printable returns text from outside (names, reasons) as part of one line. It escapes control characters, and those
+// that change the direction of text, so that no name can be mistaken for another.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, Acts) {
 		return s
@@ -65,10 +65,11 @@ func Printable(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// Acts reports whether a terminal does something else with a character than to show it.
+// Acts reports whether a terminal does anything with a character but show it.
 func Acts(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// Lines is a text from outside (what a program has printed) that keeps its lines, and nothing else that a terminal would act on.
+// Lines returns text from outside (the output of a program) that keeps its lines. Anything else on which a terminal
+// would act is escaped.
 func Lines(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && Acts(r) }) {
 		return s
@@ -80,7 +81,7 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Count prints a number with its thousands apart: 1,234,567.
+// Count formats a number with separated thousands: 1,234,567.
 func Count(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -89,7 +90,7 @@ func Count(n int64) string {
 	return s
 }
 
-// Many prints a number of things: 1 map, 2 maps, 3 copies.
+// Many formats a number of things: 1 map, 2 maps, 3 copies.
 func Many(n int64, what string) string {
 	if n != 1 {
 		if stem, ok := strings.CutSuffix(what, "y"); ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// units are how sizes are written; those with the first names are printed, too, the largest first.
+// units are the units of sizes. Those at the beginning are also used for output, largest first.
 var units = []struct {
 	name  string
 	bytes int64
@@ -28,8 +28,8 @@ var units = []struct {
 
 const printed = 7
 
-// ParseBytes reads a size: a number with an optional unit (KiB, MiB, GiB, TiB are
-// powers of 1024, as are K, M, G, T; KB, MB, GB, TB powers of 1000).
+// ParseBytes parses a size: a number with an optional unit (KiB, MiB, GiB, TiB and K, M, G, T are powers of 1024;
+// KB, MB, GB, TB powers of 1000).
 func ParseBytes(s string) (int64, error) {
 	number, scale := strings.TrimSpace(s), int64(1)
 	for _, u := range units {
@@ -39,13 +39,13 @@ func ParseBytes(s string) (int64, error) {
 		}
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(f >= 0 && f*float64(scale) <= 1<<60) { // also not a NaN
+	if err != nil || !(f >= 0 && f*float64(scale) <= 1<<60) { // also refuses NaN
 		return 0, fmt.Errorf("size %q is not a number with an optional unit, such as 256MiB, 1GB or 4096", s)
 	}
 	return int64(f * float64(scale)), nil
 }
 
-// FormatBytes prints a size with the largest unit that divides it, of 1024s if there is one.
+// FormatBytes formats a size with the largest unit that divides it, preferring powers of 1024.
 func FormatBytes(n int64) string {
 	for _, u := range units[:printed] {
 		if n >= u.bytes && n%u.bytes == 0 {

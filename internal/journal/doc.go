@@ -1,5 +1,5 @@
-// Package journal is an append-only log that survives power cuts: what [Journal.Wait]
-// said is durable is there at the next [Open], in order, byte for byte.
+// Package journal is an append-only log that survives power cuts: what [Journal.Wait] has reported durable is there
+// at the next [Open], in order, byte for byte.
 //
 // The calls that matter:
 //
@@ -8,13 +8,12 @@
 //	err = j.Wait(seq)               durable; many callers share one sync of the disk
 //	err = j.DropBefore(seq)         after a checkpoint that holds everything below seq
 //
-// Sequence numbers start at 1 and have no gaps. Between Append and Wait a record may be
-// lost, alone or with all that follow, but never one in the middle.
+// Sequence numbers start at 1 and have no gaps. Between Append and Wait a record may be lost, but only together with
+// all that follow.
 //
-// Open cuts an unfinished tail of the last file, which a power cut leaves behind, and
-// refuses every other damage with an error of kind Corrupt that names file and offset.
-// [Inspect] says what a repair would lose, [Repair] does it. After a failed sync the
-// journal refuses everything until it is opened again: what the disk then holds is
-// the truth. When the disk is full, Append says so with kind NoSpace before anything
-// is changed; records already accepted are written into a reserve kept for them.
+// Open cuts an unfinished tail of the last file, which a power cut leaves behind, and refuses every other damage
+// with an error of kind Corrupt that names file and offset. [Inspect] says what a repair would lose, and [Repair]
+// repairs. After a failed sync the journal refuses everything until it is opened again: only the disk knows what it
+// then holds. If the disk is full, Append fails with kind NoSpace before anything is changed. Records that were
+// accepted before are written into a reserve kept for them.
 package journal

@@ -24,7 +24,7 @@ const (
 	suffix    = ".journal"
 )
 
-// segmentName is the file that begins with record first.
+// segmentName names the file that begins with record first.
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, suffix) }
 
 // parseName is the inverse; ok is false for other files.
@@ -46,7 +46,7 @@ func newHeader(first uint64) []byte {
 	return binary.LittleEndian.AppendUint32(b, codec.Sum(b))
 }
 
-// checkHeader says what is wrong with the header of the segment that first begins.
+// checkHeader returns what is wrong with the header of segment first.
 func checkHeader(name string, b []byte, first uint64) error {
 	if len(b) < headerLen || string(b[:8]) != magic {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: this is not the header of a journal file", name)
@@ -63,8 +63,8 @@ func checkHeader(name string, b []byte, first uint64) error {
 	return nil
 }
 
-// appendRecord encodes a record. back is how many records before it went to the disk
-// in the same sync: everything older was durable when this one was written.
+// appendRecord encodes a record. back is how many records before it went to the disk in the same sync. Everything
+// older was durable when this one was written.
 func appendRecord(b []byte, seq uint64, back int, payload []byte) []byte {
 	b = append(b, startMark, byte(back), byte(back>>8), byte(back>>16))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
@@ -76,8 +76,8 @@ func appendRecord(b []byte, seq uint64, back int, payload []byte) []byte {
 	return append(b, endMark)
 }
 
-// A record's checksum is over back, sequence, payload and, last, the payload's length:
-// that a changed length can be told from an unfinished record.
+// A record's checksum covers back, sequence, payload and, last, the payload's length, so that a changed length
+// differs from an unfinished record.
 func start(rec []byte, seq uint64) uint32 {
 	var b [11]byte
 	copy(b[:], rec[1:4])
@@ -95,7 +95,7 @@ func finishLen(crc uint32, n int) uint32 {
 	return codec.AddSum(crc, b[:])
 }
 
-// A record as it lies in a file.
+// A record as it is stored in a file.
 type record struct {
 	seq     uint64
 	base    uint64 // first record of its batch
@@ -103,7 +103,7 @@ type record struct {
 	len     int // in the file
 }
 
-// parseRecord reads the record at the start of b; ok is false where none is whole.
+// parseRecord reads the record at the start of b; ok is false if there is no whole one.
 func parseRecord(b []byte) (r record, ok bool) {
 	if len(b) < recordLen || b[0] != startMark {
 		return r, false

@@ -13,12 +13,12 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Journal is an open log. All methods may be called by several goroutines.
+// A Journal is an open log. Its methods may be called concurrently.
 type Journal struct {
 	fs      disk.FS
 	dir     string
 	cfg     Config
-	durable atomic.Uint64 // the last record that is on the disk for sure
+	durable atomic.Uint64 // the last record that is certainly on the disk
 
 	mu      sync.Mutex // guards what follows; changed is its condition
 	changed *sync.Cond
@@ -26,23 +26,23 @@ type Journal struct {
 	spare   []byte
 	base    uint64
 	next    uint64 // sequence number of the next record
-	leading bool   // a goroutine writes and syncs for all; it alone uses file and size
+	leading bool   // a goroutine writes and syncs for all; only it uses file and size
 	err     error  // why the journal refuses everything
 	closed  bool
-	low     bool // the reserve is not there
+	low     bool // the reserve is missing
 	segs    []segment
 	file    disk.File
 	size    int64
 }
 
-// Append gives a record its place in the journal. It is durable only when Wait says so.
-// A record that is refused, with kind TooLarge, NoSpace or Unavailable, has no place.
+// Append adds a record to the journal. It is durable only when Wait says so. A record that is refused, with kind
+// TooLarge, NoSpace or Unavailable, is not in the journal.
 func (j *Journal) Append(payload []byte) (seq uint64, err error) {
 	return j.append(payload, false)
 }
 
-// AppendAnyway is Append for records that follow from others: on a full disk they go into the room that the reserve has
-// left, while there is any. Who uses it asks Room before something new is begun.
+// AppendAnyway is Append for records that follow from others. On a full disk they may use the room of the reserve
+// while it lasts. Callers check Room before they begin something new.
 func (j *Journal) AppendAnyway(payload []byte) (seq uint64, err error) {
 	return j.append(payload, true)
 }
@@ -71,11 +71,11 @@ func (j *Journal) append(payload []byte, anyway bool) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Durable returns the sequence number up to which all is on the disk.
+// Durable returns the sequence number up to which all records are on the disk.
 func (j *Journal) Durable() uint64 { return j.durable.Load() }
 
-// Wait returns when the record seq and all before it are durable. The first
-// caller writes for all that wait; callers that come meanwhile share the next turn.
+// Wait returns when the record seq and all before it are durable. The first caller writes for all that wait. Callers
+// that come meanwhile share the next write.
 func (j *Journal) Wait(seq uint64) error {
 	if j.durable.Load() >= seq {
 		return nil
@@ -94,7 +94,7 @@ func (j *Journal) Wait(seq uint64) error {
 	return nil
 }
 
-// Commit appends and waits.
+// Commit is Append and Wait.
 func (j *Journal) Commit(payload []byte) (uint64, error) {
 	seq, err := j.Append(payload)
 	if err != nil {
@@ -103,8 +103,8 @@ func (j *Journal) Commit(payload []byte) (uint64, error) {
 	return seq, j.Wait(seq)
 }
 
-// lead writes and syncs what waits, or waits while another does. The lock is held
-// before and after, not meanwhile.
+// lead writes and syncs what waits, or waits while another goroutine does. The caller holds the lock, which is
+// released meanwhile.
 func (j *Journal) lead() {
 	if j.leading {
 		j.changed.Wait()
@@ -112,7 +112,7 @@ func (j *Journal) lead() {
 	}
 	j.leading = true
 	j.mu.Unlock()
-	runtime.Gosched() // those that the last turn woke up may append first and share this one
+	runtime.Gosched() // those that the last write woke up may append first and share this one
 	j.mu.Lock()
 	batch, last := j.buf, j.next-1
 	j.buf, j.spare = j.spare[:0], nil
@@ -132,7 +132,7 @@ func (j *Journal) lead() {
 	j.changed.Broadcast()
 }
 
-// fail stops the journal for good: nobody knows what the disk holds.
+// fail stops the journal for good, since nobody knows what the disk holds.
 func (j *Journal) fail(err error) {
 	if j.err != nil {
 		return
@@ -144,7 +144,7 @@ func (j *Journal) fail(err error) {
 	j.err = wire.Errorf(kind, "journal %s: failed and must be opened again: %w", j.dir, err)
 }
 
-// fenced says why this process may no longer write here.
+// fenced returns why this process may no longer write here, or nil.
 func (j *Journal) fenced() error {
 	if j.cfg.Fence == nil {
 		return nil
@@ -152,7 +152,7 @@ func (j *Journal) fenced() error {
 	return j.cfg.Fence()
 }
 
-// write brings a batch to the disk. spent reports that the reserve was given up.
+// write writes and syncs a batch. spent reports that the reserve was used up.
 func (j *Journal) write(batch []byte) (spent bool, err error) {
 	if err := j.fenced(); err != nil {
 		return false, err
@@ -176,10 +176,10 @@ func (j *Journal) write(batch []byte) (spent bool, err error) {
 		return spent, fmt.Errorf("sync: %w", err)
 	}
 	j.size += int64(len(batch))
-	return spent, j.fenced() // it may have been stopped since, and replaced
+	return spent, j.fenced() // this process may have been stopped and replaced since
 }
 
-// rotate begins a new segment. The old one is whole and synced.
+// rotate begins a new segment. The old one is complete and synced.
 func (j *Journal) rotate() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -194,8 +194,8 @@ func (j *Journal) rotate() error {
 // newSegment begins the first segment.
 func (j *Journal) newSegment() error { return j.addSegment(j.next) }
 
-// takeOver leaves the file that an older process may still have open: it begins another, in
-// the place of the last if that is empty. On a full disk the old one must do.
+// takeOver leaves the file that an older process may still have open. It begins another one, which replaces the last
+// if that is empty. On a full disk it keeps using the old one.
 func (j *Journal) takeOver() error {
 	old, size, segs := j.file, j.size, j.segs
 	if last := segs[len(segs)-1]; last.first == j.next {
@@ -209,8 +209,7 @@ func (j *Journal) takeOver() error {
 	return errors.Join(err, old.Close())
 }
 
-// addSegment makes a segment under another name, so that one with its right name always
-// has a whole header.
+// addSegment creates a segment under another name, so that a segment with its right name always has a whole header.
 func (j *Journal) addSegment(first uint64) error {
 	name := path.Join(j.dir, segmentName(first))
 	f, err := writeFile(j.fs, name+".new", newHeader(first))
@@ -223,14 +222,14 @@ func (j *Journal) addSegment(first uint64) error {
 	}
 	if err := j.fs.SyncDir(j.dir); err != nil {
 		f.Close()
-		return wire.Errorf(wire.Internal, "sync of the directory: %w", err) // never taken for a full disk
+		return wire.Errorf(wire.Internal, "sync of the directory: %w", err) // never mistaken for a full disk
 	}
 	j.segs = append(j.segs, segment{name, first})
 	j.file, j.size = f, headerLen
 	return nil
 }
 
-// writeFile makes a synced file; where it fails the file is removed.
+// writeFile creates a synced file. If that fails, it removes the file.
 func writeFile(fsys disk.FS, name string, data []byte) (disk.File, error) {
 	f, err := fsys.Create(name)
 	if err != nil {
@@ -271,7 +270,7 @@ func (j *Journal) Segments() int {
 	return len(j.segs)
 }
 
-// Close makes durable what was appended and gives the files back. It may be called twice.
+// Close makes everything durable that was appended, and closes the files. It may be called twice.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,9 +19,9 @@ type segment struct {
 	first uint64
 }
 
-// Open opens the journal in a directory, which it makes if need be, and gives fn every
-// record from sequence number from on, in order; the payload is fn's only during the
-// call. Everything given to fn is durable. A journal that begins after from is refused.
+// Open opens the journal in a directory, which it makes if needed. It calls fn with every record from sequence
+// number from on, in order. These are durable. fn may use the payload only during the call. A journal that begins
+// after from is refused.
 func Open(fsys disk.FS, dir string, cfg Config, from uint64, fn func(seq uint64, payload []byte) error) (*Journal, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -44,7 +44,7 @@ func Open(fsys disk.FS, dir string, cfg Config, from uint64, fn func(seq uint64,
 	return j, nil
 }
 
-// makeDir makes the directory durable and clean.
+// makeDir makes the directory durably and cleans it.
 func makeDir(fsys disk.FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
 		return err
@@ -70,7 +70,7 @@ func segments(fsys disk.FS, dir string) ([]segment, error) {
 	return segs, nil
 }
 
-// First is the number of the first record that a journal has, or would have; 0 where there is no journal.
+// First returns the number of the first record that a journal has, or would have; 0 if there is no journal.
 func First(fsys disk.FS, dir string) (uint64, error) {
 	segs, err := segments(fsys, dir)
 	if err != nil || len(segs) == 0 {
@@ -79,7 +79,7 @@ func First(fsys disk.FS, dir string) (uint64, error) {
 	return segs[0].first, nil
 }
 
-// sweep removes files that were being made when the power went.
+// sweep removes files that were being created when the power failed.
 func sweep(fsys disk.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func sweep(fsys disk.FS, dir string) error {
 	return nil
 }
 
-// load replays and leaves the last segment open for appending.
+// load replays the records and leaves the last segment open for appending.
 func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
 	if len(j.segs) > 0 && j.segs[0].first > from {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: records %d to %d are missing", j.segs[0].name, from, j.segs[0].first-1)
@@ -103,7 +103,7 @@ func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
 	for i, seg := range j.segs {
 		end := endOf(j.segs, i)
 		if end <= from {
-			continue // a checkpoint holds all of it
+			continue // a checkpoint includes all of it
 		}
 		next, err := j.loadSegment(seg, end, from, fn)
 		if err != nil {
@@ -123,11 +123,11 @@ func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
 	return nil
 }
 
-// noEnd is the end of the segment that is still written.
+// noEnd is the end of the segment that is still being written.
 const noEnd = math.MaxUint64
 
-// endOf is the number of the record behind a segment's last. What lies behind that in its file was
-// written by a process that had been replaced, and was never acknowledged.
+// endOf returns the number of the record behind a segment's last. A process that had been replaced wrote what is
+// behind that in its file, which was never acknowledged.
 func endOf(segs []segment, i int) uint64 {
 	if i == len(segs)-1 {
 		return noEnd
@@ -135,7 +135,7 @@ func endOf(segs []segment, i int) uint64 {
 	return segs[i+1].first
 }
 
-// restart begins anew at from: nothing was there, or all of it is older.
+// restart starts over at from: there is nothing, or everything is older.
 func (j *Journal) restart(from uint64) error {
 	j.closeFile()
 	j.next = from
@@ -148,8 +148,8 @@ func (j *Journal) restart(from uint64) error {
 	return j.newSegment()
 }
 
-// loadSegment replays one segment and returns the sequence number behind its last
-// record. The last segment's unfinished tail is cut.
+// loadSegment replays one segment and returns the sequence number behind its last record. It cuts the unfinished
+// tail of the last segment.
 func (j *Journal) loadSegment(seg segment, end, from uint64, fn func(uint64, []byte) error) (uint64, error) {
 	last := end == noEnd
 	f, data, err := readSegment(j.fs, seg.name)
@@ -215,8 +215,7 @@ func readSegment(fsys disk.FS, name string) (disk.File, []byte, error) {
 	return f, nil, nil
 }
 
-// walk calls fn for each whole record before end and returns where the first that is not
-// begins, and its number.
+// walk calls fn for each whole record before end. It returns where the first other one begins, and its number.
 func walk(seg segment, data []byte, end uint64, fn func(record) error) (at int, next uint64, err error) {
 	if err := checkHeader(seg.name, data, seg.first); err != nil {
 		return 0, seg.first, err

@@ -8,18 +8,18 @@ import (
 	"github.com/millrace/millrace/internal/disk"
 )
 
-// A Loss says what is wrong with a journal and what cutting it there would lose.
+// A Loss says what is wrong with a journal and what a repair would lose.
 type Loss struct {
 	File   string // the damaged file
 	Offset int64
 	Why    string
 	Kept   uint64   // the last record that stays; 0: none
-	Whole  int      // later records that are whole and would be lost too
+	Whole  int      // later whole records that would also be lost
 	Bytes  int64    // in the damaged file from Offset on, and in all later files
 	Later  []string // files behind the damaged one
 }
 
-// String explains the loss to whoever must decide.
+// String explains the loss to whoever must decide about a repair.
 func (l *Loss) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is damaged at offset %d: %s.\n", l.File, l.Offset, l.Why)
@@ -33,8 +33,7 @@ func (l *Loss) String() string {
 	return b.String()
 }
 
-// Inspect looks for damage that Open refuses, and returns the first, or nil. It changes
-// nothing. Nobody may have the journal open.
+// Inspect returns the first damage that Open would refuse, or nil. It changes nothing. The journal must not be open.
 func Inspect(fsys disk.FS, dir string) (*Loss, error) {
 	segs, err := segments(fsys, dir)
 	if err != nil {
@@ -72,7 +71,7 @@ func inspect(seg segment, data []byte, end uint64) (at int, next uint64, why str
 	return at, next, why
 }
 
-// loss counts what lies behind the damage.
+// loss counts what is behind the damage.
 func loss(fsys disk.FS, seg segment, data []byte, at int, next uint64, why string, later []segment) (*Loss, error) {
 	l := &Loss{File: seg.name, Offset: int64(at), Why: why, Kept: next - 1, Bytes: int64(len(data) - at)}
 	l.Whole = countWhole(data, at, next)
@@ -99,14 +98,14 @@ func countWhole(data []byte, at int, after uint64) (n int) {
 	}
 }
 
-// Repair cuts a damaged journal at its damage and returns what was lost; nil, if it was
-// not damaged. Copies of all that is cut stay beside it.
+// Repair cuts a damaged journal at its damage and returns what was lost, or nil if it was not damaged. Copies of
+// everything that is cut remain beside it.
 func Repair(fsys disk.FS, dir string) (*Loss, error) {
 	l, err := Inspect(fsys, dir)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	for i := len(l.Later) - 1; i >= 0; i-- { // from the end: a power cut leaves a journal without gaps
+	for i := len(l.Later) - 1; i >= 0; i-- { // last one first, so that a power cut leaves a journal without gaps
 		if err := fsys.Rename(l.Later[i], l.Later[i]+".lost"); err != nil {
 			return nil, err
 		}

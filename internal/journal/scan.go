@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/internal/disk"
 )
 
-// Scan gives fn the durable records from sequence number from to to, in order, while the journal is being
-// written: to must not be above what Durable has said. first is the number of the first that was there;
-// it is above from if older ones have been dropped.
+// Scan calls fn with the durable records from sequence number from to to, in order, even while the journal is being
+// written. to must not be above Durable. first is the number of the first record found; it is above from if older
+// ones have been dropped.
 func (j *Journal) Scan(from, to uint64, fn func(seq uint64, payload []byte) error) (first uint64, err error) {
 	j.mu.Lock()
 	segs := append([]segment(nil), j.segs...)
@@ -34,7 +34,7 @@ func scanSegment(fsys disk.FS, seg segment, from, to uint64, fn func(uint64, []b
 	if err != nil {
 		return err
 	}
-	// Behind to there may be a record that is just being written.
+	// Behind to, a record may just be being written.
 	_, _, err = walk(seg, data, to+1, func(r record) error {
 		if r.seq < from {
 			return nil
@@ -44,7 +44,7 @@ func scanSegment(fsys disk.FS, seg segment, from, to uint64, fn func(uint64, []b
 	return err
 }
 
-// Bytes is how much room the files take.
+// Bytes returns the total size of the files.
 func (j *Journal) Bytes() (total int64) {
 	j.mu.Lock()
 	segs := append([]segment(nil), j.segs...)
@@ -54,7 +54,7 @@ func (j *Journal) Bytes() (total int64) {
 		switch {
 		case err == nil:
 			total += info.Size()
-		case !errors.Is(err, fs.ErrNotExist): // else it was dropped meanwhile
+		case !errors.Is(err, fs.ErrNotExist): // otherwise it was dropped meanwhile
 			return total
 		}
 	}

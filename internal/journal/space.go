@@ -9,7 +9,7 @@ import (
 
 func (j *Journal) reserveName() string { return path.Join(j.dir, "reserve") }
 
-// Room is an error of kind NoSpace while the disk is full, or almost.
+// Room returns an error of kind NoSpace while the disk is full, or almost full.
 func (j *Journal) Room() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -26,7 +26,7 @@ func (j *Journal) full() error {
 	return wire.Errorf(wire.NoSpace, "journal %s: the disk is full; %d bytes must be free to go on", j.dir, 2*j.cfg.ReserveBytes)
 }
 
-// refill makes the reserve again once twice its size is free.
+// refill recreates the reserve once twice its size is free.
 func (j *Journal) refill() bool {
 	_, free, err := j.fs.Free()
 	if err != nil || free < 2*j.cfg.ReserveBytes || !j.fillReserve() {
@@ -36,8 +36,8 @@ func (j *Journal) refill() bool {
 	return true
 }
 
-// fillReserve makes sure that the reserve is there: a file of zeros that gives its room
-// to the journal when there is no other.
+// fillReserve makes sure that the reserve exists: a file of zeros whose room the journal can use when there is no
+// other.
 func (j *Journal) fillReserve() bool {
 	name := j.reserveName()
 	if info, err := j.fs.Stat(name); err == nil {
@@ -51,7 +51,7 @@ func (j *Journal) fillReserve() bool {
 	return writeZeros(j.fs, name, j.cfg.ReserveBytes) == nil
 }
 
-// writeZeros makes a file of zeros, or none.
+// writeZeros creates a file of zeros, or none.
 func writeZeros(fsys disk.FS, name string, size int64) error {
 	f, err := fsys.Create(name)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 // sector is the unit in which a disk writes or loses bytes.
 const sector = 512
 
-// damaged judges the bytes of the last segment from at on, where record want should be
-// whole and is not. A power cut leaves a record that is cut short or misses whole
-// sectors, and nothing that was written after it was durable; such a tail is cut off.
-// Anything else is damage, and why says which.
+// damaged judges the bytes of the last segment from at on, where record want should be whole and is not. A power cut
+// leaves a record that is cut short or lacks whole sectors, and nothing written after it was durable. Such a tail is
+// cut off. Anything else is damage, and why says which.
 func damaged(data []byte, at int, want uint64) (why string, bad bool) {
 	next, later := findLater(data, at+1, want)
 	if later && next.rec.base > want {
@@ -35,7 +34,7 @@ func damaged(data []byte, at int, want uint64) (why string, bad bool) {
 	return "the record's checksum is wrong and no part of it is missing", true
 }
 
-// A found is a whole record and where it lies.
+// A found is a whole record and its offset.
 type found struct {
 	at  int
 	rec record
@@ -57,7 +56,7 @@ func findLater(data []byte, at int, want uint64) (found, bool) {
 	return found{}, false
 }
 
-// claims reads the length of what seems to be record want.
+// claims returns the length of what seems to be record want.
 func claims(b []byte, want uint64) (n int, ours bool) {
 	if len(b) < recordLen || b[0] != startMark || binary.LittleEndian.Uint64(b[12:]) != want {
 		return 0, false
@@ -66,8 +65,8 @@ func claims(b []byte, want uint64) (n int, ours bool) {
 	return recordLen + int(min(length, maxLength)), true
 }
 
-// changedHeader reports whether b would be record want if its mark, its sequence or its
-// length were another: then the record was written whole and changed later.
+// changedHeader reports whether b would be record want with another mark, sequence or length. Then the record was
+// written whole and changed later.
 func changedHeader(b []byte, want uint64) bool {
 	if len(b) < recordLen {
 		return false
@@ -85,9 +84,8 @@ func changedHeader(b []byte, want uint64) bool {
 	return false
 }
 
-// hole reports whether a sector's share of data[at:end] is all zeros: it was never
-// written. Records begin and end with marks that are not zero, so only a payload with
-// a sector of zeros could look the same.
+// hole reports whether a sector's share of data[at:end] is all zeros, so that it was never written. Records begin
+// and end with marks that are not zero. So only a payload with a sector of zeros could look the same.
 func hole(data []byte, at, end int) bool {
 	for at < end {
 		next := min((at/sector+1)*sector, end)

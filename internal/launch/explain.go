@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/storage"
 )
 
-// maxExplained is how many bytes of input a page is made of.
+// maxExplained is the size limit of the input of a page, in bytes.
 const maxExplained = 64 << 10
 
 func (r *Run) checkExplain() error {
@@ -32,7 +32,7 @@ func (r *Run) checkExplain() error {
 	return nil
 }
 
-// canWrite tries whether a file could be written when a run has ended, and leaves everything as it was.
+// canWrite checks whether a file can be written when a run has ended, and leaves everything as it was.
 func canWrite(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func canWrite(name string) error {
 	return f.Close()
 }
 
-// explained returns the jobs so that what they do is recorded, and what writes the page when they have ended.
+// explained returns the jobs with recording added, and a function that writes the page when they have ended.
 func (r *Run) explained() ([]mapreduce.Job, func() error, error) {
 	var size int64
 	for _, in := range r.Stages[0].AllInputs() {

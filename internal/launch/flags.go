@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/local"
 )
 
-// Flags are those of every run, of the command as of a program of one's own.
+// Flags are the flags of every run, of the command and of users' programs.
 type Flags struct {
 	Memory          jobs.ByteSize
 	Timeout         time.Duration
@@ -21,14 +21,15 @@ type Flags struct {
 	Patience        time.Duration
 }
 
-// A FlagSet takes flags: flag's, and pflag's.
+// A FlagSet is that of package flag, or of pflag.
 type FlagSet interface {
 	BoolVar(p *bool, name string, value bool, usage string)
 	StringVar(p *string, name, value, usage string)
 	DurationVar(p *time.Duration, name string, value time.Duration, usage string)
 }
 
-// Define adds the flags; memory adds the first, which is a value of its own in each kind of set. dash is what stands before their names.
+// Define adds the flags. memory adds the first one, whose value has a different type in each kind of set. dash is
+// the prefix of flags in texts.
 func (o *Flags) Define(f FlagSet, dash string, memory func(v *jobs.ByteSize, name, usage string)) {
 	o.Memory = local.DefaultMemory
 	memory(&o.Memory, "memory", "memory of this process, records of up to a quarter of it; what the job's own code allocates comes on top")
@@ -44,17 +45,18 @@ func (o *Flags) Define(f FlagSet, dash string, memory func(v *jobs.ByteSize, nam
 	f.DurationVar(&o.Patience, "patience", DefaultPatience, "with "+dash+"master: how long to wait for a master that does not answer any more")
 }
 
-// Apply says in a configuration what the flags say. The client is the caller's but for its umask, which New looks at.
+// Apply copies the flags to a configuration. It leaves the client to the caller, except for the umask, which New
+// checks.
 func (o *Flags) Apply(c *Config) {
 	c.Client.Umask = wire.Umask(o.Umask)
 	c.Local.Memory, c.Local.TaskTimeout, c.Local.Overwrite = int64(o.Memory), o.Timeout, o.Overwrite
-	if o.Timeout == 0 { // somebody wrote it, and does not mean the default
+	if o.Timeout == 0 { // the user wrote 0, which does not mean the default
 		c.Local.TaskTimeout = -1
 	}
 	c.JSON, c.Detach, c.Progress, c.Explain, c.Patience = o.JSON, o.Detach, o.Progress, o.Explain, o.Patience
 }
 
-// Cluster is the master to run on; "" is none, as where the run is to be here.
+// Cluster returns the master to run on, or "" if the run is to be here.
 func (o *Flags) Cluster() string {
 	if o.Local {
 		return ""

@@ -14,11 +14,11 @@ import (
 	"github.com/millrace/millrace/local"
 )
 
-// An outcome is what a run came to.
+// An outcome is the result of a run.
 type outcome struct {
 	res      local.Result
 	parts    func(w io.Writer) error // copies the output
-	clean    []func()                // what is to be done when all is told, the last first
+	clean    []func()                // what to do after the report, in reverse order
 	detached bool
 }
 
@@ -30,7 +30,7 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 			return o, fmt.Errorf("make a directory for the result: %w", err)
 		}
 		r.last().Output = filepath.Join(tmp.Path(), "out")
-		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it was shown
+		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it has been shown
 	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
 	stages, wrote := r.Stages, func() error { return nil }
@@ -53,7 +53,7 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 
 const partPrefix = "part-"
 
-// PrintParts copies the parts of an output directory in order.
+// PrintParts copies the parts of an output directory to w, in order.
 func PrintParts(w io.Writer, dir string) error {
 	entries, err := os.ReadDir(dir) // not a pattern: the directory may have brackets in its name
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// DefaultPatience is how long a run waits for a master that was there and is away.
+// DefaultPatience is how long a run waits for a master that has stopped answering.
 const DefaultPatience = 2 * time.Minute
 
 // ErrNoJob says that there is nothing to run.
@@ -27,18 +27,19 @@ var ErrNoJob = errors.New("the program gives no job to Main")
 // Config is a chain of jobs and how to run it.
 type Config struct {
 	Stages []mapreduce.Job
-	// Local is how it runs in this process; of it, only Overwrite matters on a cluster.
+	// Local configures a run in this process. On a cluster only its Overwrite matters.
 	Local local.Config
-	// Client says which cluster to use; without a master the run is here.
+	// Client says which cluster to use. Without a master the run is here.
 	Client client.Config
-	// Program gives the cluster what it runs.
+	// Program returns what the cluster must run.
 	Program func(ctx context.Context, cl *client.Client) (wire.Program, error)
-	// Patience is how long the run waits for a master that was there and is away. 0 means DefaultPatience.
+	// Patience is how long the run waits for a master that has stopped answering. 0 means DefaultPatience.
 	Patience time.Duration
-	// Result, if set, is the built-in job: one whose output is a short text is shown without an output directory, and gone; one may have a hint.
+	// Result, if set, is the built-in job. If its output is a short text, and has no directory, it is shown and
+	// removed. It may have a hint.
 	Result *jobs.Builtin
 
-	// Explain, if set, is the file of a page that shows what became of each record; the input is small then.
+	// Explain, if set, is the file of a page that shows what became of each record. The input must be small.
 	Explain string
 
 	JSON, Detach bool
@@ -46,23 +47,23 @@ type Config struct {
 	Out          io.Writer
 	Err          *os.File
 
-	// Then, if set, takes what a run that ended well came to, in place of the report.
+	// Then, if set, receives the result of a successful run in place of the report.
 	Then func(res local.Result, parts func(io.Writer) error) error
 
-	// Dash is what stands before the names of flags, and Given reports whether one was given.
+	// Dash is the prefix of flags in texts, and Given reports whether a flag was given.
 	Dash  string
 	Given func(flag string) bool
 }
 
-// A Run is a Config that was checked.
+// A Run is a checked Config.
 type Run struct {
 	Config
 	mode   console.Mode
 	runner *local.Runner
-	show   bool // the result is shown, and gone
+	show   bool // the result is shown and then removed
 }
 
-// New checks how a run is meant.
+// New checks a configuration.
 func New(cfg Config) (*Run, error) {
 	r := &Run{Config: cfg}
 	if len(r.Stages) == 0 {
@@ -88,7 +89,7 @@ func New(cfg Config) (*Run, error) {
 	if r.remote() {
 		return r, r.checkRemote()
 	}
-	if r.Local.Memory == 0 { // somebody wrote it, and does not mean the default
+	if r.Local.Memory == 0 { // the user wrote 0, which does not mean the default
 		return nil, fmt.Errorf("%smemory is 0 bytes, must be at least %d MiB", r.Dash, local.MinMemory>>20)
 	}
 	r.runner, err = local.New(r.Local)
@@ -111,7 +112,7 @@ func (r *Run) checkDetach() error {
 	return nil
 }
 
-// elsewhere are flags that mean nothing on a cluster, and what does.
+// elsewhere are flags that have no meaning on a cluster, and what to use instead.
 var elsewhere = map[string]string{
 	"memory":       "its workers have their own (millrace worker --memory)",
 	"sort-memory":  "its workers have their own (millrace worker --memory)",
@@ -153,7 +154,7 @@ func (r *Run) Do(ctx context.Context) error {
 	return r.report(o, err)
 }
 
-// A GoesOn is a job that goes on without this process.
+// A GoesOn is a job that continues without this process.
 type GoesOn struct {
 	Job wire.JobID
 	Why error
@@ -163,15 +164,16 @@ func (g *GoesOn) Error() string {
 	return fmt.Sprintf("%v; %s goes on by itself (millrace job watch %s, millrace job kill %s)", g.Why, g.Job, g.Job, g.Job)
 }
 
-// Unwrap is why nobody waits any longer.
+// Unwrap returns why this process no longer waits.
 func (g *GoesOn) Unwrap() error { return g.Why }
 
-// errReported is an error that the report has told already.
+// errReported is the error of a run whose report has already told it.
 var errReported = errors.New("the job failed")
 
 const codeGoesOn = 3
 
-// Code is the exit code for an error of Do, and whether its text is still to be told: 0 done, 1 failed, 3 goes on by itself.
+// Code returns the exit code for an error of Do, and whether to print its text: 0 done, 1 failed, 3 the job
+// continues by itself.
 func Code(err error) (code int, tell bool) {
 	if _, on := errors.AsType[*GoesOn](err); on {
 		return codeGoesOn, true
@@ -182,5 +184,6 @@ func Code(err error) (code int, tell bool) {
 	return 0, false
 }
 
-// Text is what a program says about an error. It may have what a task has printed, which does nothing to a terminal.
+// Text returns what a program prints about an error. What a task has printed is escaped, so that it does nothing to
+// a terminal.
 func Text(err error) string { return human.ErrorText(err) }

@@ -21,28 +21,30 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// Limits of what one round tells the next.
+// Limits of what one round passes to the next.
 const (
 	maxParams = 64 << 10 // bytes of names and values
 	maxText   = 1 << 20  // bytes of output that Again may read
 )
 
-// A Loop runs rounds of a chain of jobs, each of which reads what the one before wrote, until one says that it is enough. Rounds
-// write beside the output, into OUTPUT.rounds, which is gone in the end; the last one's becomes the output.
+// A Loop runs rounds of a chain of jobs, each of which reads what the previous one wrote, until one says that it is
+// enough. Rounds write to OUTPUT.rounds beside the output, which is removed in the end. The last round's output
+// becomes the output.
 type Loop struct {
-	// First, if there is any, makes what the first round reads: it is round 0.
+	// First, if there is any, makes the input of the first round: it is round 0.
 	First, Round []mapreduce.Job
-	// Reread has every round read Input, and not what the round before wrote.
+	// Reread makes every round read Input instead of what the previous round wrote.
 	Reread bool
 	Most   int // rounds
-	// Again looks at a round and says whether there is another, with what parameters of its jobs.
+	// Again decides after a round whether there is another, and with what parameters for its jobs.
 	Again func(round int, counts mapreduce.Counts, text func() (string, error)) (params map[string]string, again bool, err error)
-	// Configure is how the stages of a round are run, by programs that are told that it is the first, and its parameters.
+	// Configure returns how to run the stages of a round. It is told whether the round is the first, and its
+	// parameters.
 	Configure func(stages []mapreduce.Job, first bool, params map[string]string) (Config, error)
 
 	output string
 	rounds string // where rounds write
-	over   bool   // an output that is there is replaced
+	over   bool   // replace an existing output
 	store  storage.FS
 }
 
@@ -85,14 +87,14 @@ func (l *Loop) Do(ctx context.Context) error {
 	return nil
 }
 
-// turned is what a round came to.
+// turned is the result of a round.
 type turned struct {
 	res    local.Result
 	params map[string]string
 	again  bool
 }
 
-// turn runs round after round and returns the last.
+// turn runs one round after another and returns the last.
 func (l *Loop) turn(ctx context.Context) (n int, t turned, err error) {
 	first := 1
 	if len(l.First) > 0 {
@@ -103,7 +105,7 @@ func (l *Loop) turn(ctx context.Context) (n int, t turned, err error) {
 			return n, t, err
 		}
 		if n-1 >= first && !l.Reread {
-			if err := l.store.RemoveAll(l.dir(n - 1)); err != nil { // it was read
+			if err := l.store.RemoveAll(l.dir(n - 1)); err != nil { // it has been read
 				return n, t, err
 			}
 		}
@@ -119,7 +121,7 @@ func (l *Loop) one(ctx context.Context, n int, params map[string]string) (t turn
 	if err != nil {
 		return t, err
 	}
-	if cfg.Explain != "" { // a page for each round
+	if cfg.Explain != "" { // one page per round
 		kind := path.Ext(cfg.Explain)
 		cfg.Explain = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(cfg.Explain, kind), n, kind)
 	}
@@ -146,7 +148,7 @@ func (l *Loop) one(ctx context.Context, n int, params map[string]string) (t turn
 	return t, run.Do(ctx)
 }
 
-// stages are the jobs of a round, with what it reads and writes.
+// stages returns the jobs of a round, with its input and output.
 func (l *Loop) stages(n int, params map[string]string) []mapreduce.Job {
 	stages := slices.Clone(l.Round)
 	if n == 0 {
@@ -185,7 +187,7 @@ func checkParams(params map[string]string) error {
 	return nil
 }
 
-// textOf reads the output of a round, which is short.
+// textOf returns the reader of a round's output, which is short.
 func textOf(parts func(io.Writer) error) func() (string, error) {
 	return func() (string, error) {
 		var text strings.Builder
@@ -200,7 +202,7 @@ func textOf(parts func(io.Writer) error) func() (string, error) {
 	}
 }
 
-// place finds the store of the output, and refuses one that cannot be.
+// place finds the store of the output and refuses an impossible output.
 func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) {
 	done = func() {}
 	mux := storage.Mux{}
@@ -210,7 +212,7 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 			return done, err
 		}
 		done = func() { _ = cl.Close() }
-		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(context.WithoutCancel(ctx))} // also to tidy up when somebody has had enough
+		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(context.WithoutCancel(ctx))} // usable even after an interrupt
 	}
 	if l.output, err = Absolute(l.Round[len(l.Round)-1].Output); err == nil {
 		err = task.CheckPlace(mux, l.output)
@@ -233,10 +235,11 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 	return done, l.claim(inStore(l.rounds))
 }
 
-// loopFile marks the directory of rounds, so that a loop that was killed is swept, and what somebody else has put there is not.
+// loopFile marks the directory of rounds. So a loop that was killed can be swept, but not what somebody else has put
+// there.
 const loopFile = "_LOOP"
 
-// claim makes the directory of rounds, in place of one that an earlier loop has left.
+// claim makes the directory of rounds and replaces one that an earlier loop has left.
 func (l *Loop) claim(dir string) error {
 	if _, err := l.store.Stat(dir); err == nil {
 		if _, err := l.store.Stat(path.Join(dir, loopFile)); err != nil {
@@ -256,7 +259,7 @@ func (l *Loop) claim(dir string) error {
 	return w.Close()
 }
 
-// checkInput wants the program's input apart from what the loop writes and replaces.
+// checkInput refuses a program's input that overlaps with what the loop writes or replaces.
 func (l *Loop) checkInput(mux storage.Mux) error {
 	stages := slices.Concat(l.First, l.Round)
 	inputs := stages[0].AllInputs()
@@ -287,7 +290,7 @@ func leadsTo(pattern, dir string) bool {
 	return true
 }
 
-// checkFree wants the output to be free, or one of a job's that may be overwritten.
+// checkFree refuses an output that exists, unless a job made it and it may be overwritten.
 func (l *Loop) checkFree(inside string, cfg *Config) error {
 	_, err := l.store.Stat(inside)
 	switch {
@@ -304,12 +307,12 @@ func (l *Loop) checkFree(inside string, cfg *Config) error {
 	return nil
 }
 
-// full is the path of a round's output for a job, dir for its store.
+// full returns the path of a round's output for a job, dir for its store.
 func (l *Loop) full(n int) string { return fmt.Sprintf("%s/%03d", l.rounds, n) }
 
 func (l *Loop) dir(n int) string { return inStore(l.full(n)) }
 
-// inStore is a path without its scheme.
+// inStore returns a path without its scheme.
 func inStore(full string) string {
 	_, inside, err := storage.Mux{Stores: map[string]storage.FS{"dfs": storage.Disk{}}}.Resolve(full)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// copyPart copies what open opens.
+// copyPart copies the content of what open opens.
 func copyPart(w io.Writer, open func() (io.ReadCloser, error)) error {
 	f, err := open()
 	if err != nil {
@@ -21,11 +21,11 @@ func copyPart(w io.Writer, open func() (io.ReadCloser, error)) error {
 	return errors.Join(err, f.Close())
 }
 
-// report says how the run ended: as one JSON object, or in words.
+// report reports how the run ended: as one JSON object, or in words.
 func (r *Run) report(o outcome, err error) error {
 	found, err := r.result(o, err)
 	if r.show {
-		o.res.Output = "" // it was shown, and is gone
+		o.res.Output = "" // it was shown and removed
 	}
 	switch {
 	case r.JSON:
@@ -48,7 +48,7 @@ func (r *Run) report(o outcome, err error) error {
 	return nil
 }
 
-// hint says what may be wrong with a run that ended well.
+// hint says what may be wrong with a successful run.
 func (r *Run) hint(c mapreduce.Counts) {
 	if r.Result == nil || r.Result.Hint == nil {
 		return
@@ -58,14 +58,14 @@ func (r *Run) hint(c mapreduce.Counts) {
 	}
 }
 
-// told is an error as users read it.
+// told is an error with the text that users see.
 type told struct{ error }
 
 func (t *told) Error() string { return console.Failure(t.error) }
 func (t *told) Unwrap() error { return t.error }
 
-// result shows the result of a job that has one, or returns it as values for the JSON report. With an output directory that
-// was asked for, it is there to be read, and only the report has it.
+// result shows the result of a job that has one, or returns it as values for the JSON report. If the user gave an
+// output directory, the result is there, and only the JSON report repeats it.
 func (r *Run) result(o outcome, err error) (map[string]any, error) {
 	if r.Result == nil || !r.Result.Result || err != nil || o.res.Output == "" {
 		return nil, err
@@ -81,7 +81,7 @@ func (r *Run) result(o outcome, err error) (map[string]any, error) {
 	return r.Result.ParseResult(text.String()), err
 }
 
-// limited passes on so many bytes and drops the rest.
+// limited passes on a limited number of bytes and drops the rest.
 type limited struct {
 	to   io.Writer
 	left int

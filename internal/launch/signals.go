@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// An Interrupted is why the context of a program ended: somebody sent it a signal.
+// An Interrupted is the cause of a program's ended context: a signal.
 type Interrupted struct{ Signal os.Signal }
 
 func (*Interrupted) Error() string { return "interrupted" }
 
-// Is makes it a cancelled context to those who ask.
+// Is makes errors.Is(err, context.Canceled) true.
 func (*Interrupted) Is(target error) bool { return target == context.Canceled }
 
-// WithSignals is a context that the first of the Signals ends. The second ends the process at once. A quit, of somebody who wants to know
-// where the program hangs, also shows what all goroutines are doing.
+// WithSignals returns a context that ends with the first of the Signals. The second one ends the process at once. A
+// quit signal, which asks where the program hangs, also prints all goroutines.
 func WithSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 1)
@@ -37,8 +37,8 @@ func WithSignals(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(came); cancel(nil) }
 }
 
-// ExitCode is the code of a program that would end with this one: after a signal 128 and its number, as a shell says
-// it, unless the program did what it was to do, or a job goes on by itself.
+// ExitCode returns the exit code of a program that would otherwise exit with code. After a signal it is 128 plus its
+// number, as in a shell, unless the program succeeded or a job continues by itself.
 func ExitCode(ctx context.Context, code int) int {
 	in, ok := errors.AsType[*Interrupted](context.Cause(ctx))
 	if !ok || code == 0 || code == codeGoesOn {
@@ -50,7 +50,8 @@ func ExitCode(ctx context.Context, code int) int {
 	return code
 }
 
-// Signals end a run, cleanly. The end of the terminal is one of them, unless nohup has said that it is not.
+// Signals returns the signals that end a run cleanly. The end of the terminal is among them, unless nohup ignores
+// it.
 func Signals() []os.Signal {
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -60,10 +60,10 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	return o, err
 }
 
-// silence is how long a person waits for a job to be handed in without a word.
+// silence is how long submitting a job may take before the user is told.
 const silence = 2 * time.Second
 
-// handingIn says, if it takes long, that the job is still to be handed in. It ends when done is called.
+// handingIn tells the user, after a while, that the master has not taken the job yet. done ends it.
 func (r *Run) handingIn(master string) (done func()) {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -80,14 +80,14 @@ func (r *Run) handingIn(master string) (done func()) {
 	}
 }
 
-// Warn says what the policies lack, such as the queue of a job that was handed in.
+// Warn prints what the policies lack, for example for the queue of a submitted job.
 func Warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec, out io.Writer) {
 	if spec.Queue == "" {
 		return
 	}
 	p, err := cl.Policies(ctx)
 	if err != nil {
-		return // the job is in; following it says what is wrong
+		return // the job is submitted; following it shows what is wrong
 	}
 	for _, note := range p.Notes {
 		fmt.Fprintf(out, "note: %s\n", human.Printable(note))
@@ -97,7 +97,8 @@ func Warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec, out io.Wri
 // answerWithin is how long an interrupted run waits for the master to say whether it has taken the job.
 const answerWithin = 2 * time.Second
 
-// submit hands a job in. Whoever interrupts it meanwhile waits for the answer: without it nobody could say whether the job runs.
+// submit submits a job. If interrupted, it still waits for the answer, without which nobody could say whether the
+// job runs.
 func submit(ctx context.Context, cl *client.Client, spec wire.JobSpec) (wire.JobID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -137,7 +138,7 @@ func (r *Run) spec(ctx context.Context, cl *client.Client) (wire.JobSpec, error)
 	return client.SpecOf(r.Stages, prog, r.Local.Overwrite), nil
 }
 
-// Absolute makes a local path one that holds in every directory; paths with a scheme stay.
+// Absolute makes a local path absolute. Paths with a scheme stay as they are.
 func Absolute(p string) (string, error) {
 	if !storage.IsLocal(p) || strings.HasPrefix(p, "file:") {
 		return p, nil
@@ -145,8 +146,8 @@ func Absolute(p string) (string, error) {
 	return filepath.Abs(p)
 }
 
-// follow shows how a job goes on until it ends. The job's id comes first: whatever happens to this process or to the master,
-// its user can ask about it.
+// follow shows a job's progress until it ends. It prints the job's id first: whatever happens to this process or to
+// the master, its user can ask about it.
 func (r *Run) follow(ctx context.Context, cl *client.Client, id wire.JobID) (wire.JobStatus, error) {
 	remote := &console.Remote{Begin: time.Now()}
 	if r.mode != console.None {
@@ -167,7 +168,7 @@ func (r *Run) follow(ctx context.Context, cl *client.Client, id wire.JobID) (wir
 func removeResult(cl *client.Client, dir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = cl.DFS().Remove(ctx, strings.TrimPrefix(dir, "dfs:"), true) // it is only a copy of what was shown
+	_ = cl.DFS().Remove(ctx, strings.TrimPrefix(dir, "dfs:"), true) // it was only a copy of what was shown
 }
 
 // catParts copies the parts of an output in the block store.

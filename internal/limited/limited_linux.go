@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// name is what a process is called that is to become a program.
+// name is the name of a process that is about to become a program.
 const name = "millrace-limited"
 
 // A Limit is the most that a program may have of a resource (RLIMIT_NOFILE and so on).
@@ -19,8 +19,9 @@ type Limit struct {
 	Most     uint64
 }
 
-// Args are the words with which this executable becomes the program at path, with these limits. Args are the program's, its name first. The
-// process inherits the pipe of its report and its executable under these numbers; the program does not have them.
+// Args returns the arguments with which this executable becomes the program at path, with these limits. args are the
+// program's own, its name first. The process inherits the pipe for its report and its executable under these
+// numbers; the program does not.
 func Args(report, self int, limits []Limit, path string, args []string) []string {
 	list := make([]string, len(limits))
 	for i, l := range limits {
@@ -29,7 +30,7 @@ func Args(report, self int, limits []Limit, path string, args []string) []string
 	return append([]string{name, strconv.Itoa(report), strconv.Itoa(self), strings.Join(list, ","), path}, args...)
 }
 
-// Read waits until the program has begun, and returns why it has not.
+// Read waits until the program has begun, or returns why it has not.
 func Read(report io.Reader) error {
 	b, err := io.ReadAll(report)
 	if err != nil || len(b) == 0 {
@@ -51,7 +52,7 @@ func init() {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		err = fmt.Errorf("%d exec %s", int(errno), os.Args[4])
 	}
-	_, _ = syscall.Write(report, []byte(err.Error())) // nobody else is there to be told
+	_, _ = syscall.Write(report, []byte(err.Error())) // there is nobody else to tell
 	os.Exit(126)
 }
 

@@ -24,7 +24,7 @@ type Member struct {
 	Role string `json:"role"` // master or worker
 	Rack string `json:"rack,omitempty"`
 	Addr string `json:"addr,omitempty"` // where it is called
-	// Session changes when the process is started anew.
+	// Session changes when the process is restarted.
 	Session string `json:"session,omitempty"`
 	Gossip  string `json:"-"` // where it gossips
 }
@@ -36,7 +36,7 @@ type EventKind uint8
 const (
 	Joined  EventKind = iota
 	Updated           // its metadata changed
-	Gone              // it left, or is taken for dead: gossip does not say which
+	Gone              // it left, or is considered dead: gossip does not say which
 )
 
 // An Event is one change.
@@ -45,28 +45,29 @@ type Event struct {
 	Member Member
 }
 
-// Config is what a member says of itself and how patient it is.
+// Config describes a member and how patient it is.
 type Config struct {
 	Member
 	Bind string // host:port for gossip; port 0 takes a free one
-	// Keys are of 32 bytes each: gossip is encrypted with the first, the others are understood; none: it is not.
+	// Keys are of 32 bytes each. The first encrypts gossip; the others are only understood. Without keys it is not
+	// encrypted.
 	Keys  [][]byte
-	Label string // of the cluster: others are not listened to
-	// Seeds are addresses to join by; asked again when members are missing.
+	Label string // of the cluster: members with another one are ignored
+	// Seeds returns addresses to join by. It is called again when members are missing.
 	Seeds func() []string
-	// Events is called in order by one goroutine. It may block: events wait.
+	// Events is called in order by one goroutine. If it blocks, events wait.
 	Events func(e Event)
-	// Probe is how often a member is probed; 0 means 1 s. Shorter: deaths are seen earlier, and busy
-	// machines are taken for dead more often.
+	// Probe is how often a member is probed; 0 means 1 s. Shorter: deaths are seen earlier, and busy machines are
+	// more often considered dead.
 	Probe time.Duration
-	// Rejoin is how often seeds that are missing, and members that were lost, are called; 0 means 3 s.
+	// Rejoin is how often to call missing seeds and lost members; 0 means 3 s.
 	Rejoin time.Duration
 	Log    *slog.Logger
 	// Network replaces the machine's own.
 	Network Network
 }
 
-// maxMeta is what memberlist carries of a member.
+// maxMeta is how many bytes memberlist carries for a member.
 const maxMeta = 512
 
 // A List is this process's view of the cluster.
@@ -83,12 +84,12 @@ type List struct {
 	mu    sync.Mutex // guards the fields below
 	queue []Event
 	rtt   map[string]time.Duration
-	here  map[string]Member // by name; memberlist's own list changes under those who read it
+	here  map[string]Member // by name; memberlist changes its own list while others read it
 	lost  map[string]loss   // by name
 	wake  chan struct{}
 }
 
-// Start begins to gossip. Nobody need be there yet: seeds are joined when they can be.
+// Start starts gossip. Nobody else need be there yet: seeds are joined once they can be.
 func Start(cfg Config) (*List, error) {
 	meta, err := json.Marshal(cfg.Member)
 	if err != nil {
@@ -114,8 +115,8 @@ func Start(cfg Config) (*List, error) {
 	return l, nil
 }
 
-// config starts from memberlist's values for a local network, whose retransmissions are enough for
-// many nodes to find each other at once.
+// config starts with memberlist's values for a local network, whose retransmissions are enough for many nodes to
+// find each other at once.
 func (l *List) config() (*memberlist.Config, error) {
 	host, port, err := net.SplitHostPort(l.cfg.Bind)
 	if err != nil {
@@ -139,10 +140,10 @@ func (l *List) config() (*memberlist.Config, error) {
 	}
 	c.ProbeTimeout = c.ProbeInterval / 2
 	c.GossipToTheDeadTime = time.Minute
-	// News reaches everybody by chance; about one time in a hundred a member of six misses that another has
-	// joined, or that a suspicion was taken back. The exchange of everything, every half minute by default, mends that.
+	// News spreads by chance. About one time in a hundred, a member of six misses that another has joined, or that a
+	// suspicion was withdrawn. The exchange of everything, by default every half minute, repairs that.
 	c.PushPullInterval = 5 * time.Second
-	c.TCPTimeout = 3 * time.Second // a call to somebody behind a cut, which may heal meanwhile, is made anew
+	c.TCPTimeout = 3 * time.Second // a cut may heal during a call, which is then repeated
 	c.Delegate, c.Events, c.Ping = delegate{l}, delegate{l}, delegate{l}
 	if l.cfg.Network != nil {
 		if c.Transport, err = listen(l.cfg.Network, l.cfg.Bind); err != nil {
@@ -157,7 +158,7 @@ func (l *List) config() (*memberlist.Config, error) {
 	return c, nil
 }
 
-// Addr is where this member gossips.
+// Addr returns the address of this member's gossip.
 func (l *List) Addr() string { return l.addr }
 
 // SetKeys replaces the keys while members gossip. There must have been one from the start.
@@ -183,7 +184,7 @@ func (l *List) SetKeys(keys [][]byte) error {
 	return nil
 }
 
-// Follow gives a list the keys of a cluster whenever these change, until ctx ends.
+// Follow replaces the keys of a list whenever the cluster's change, until ctx ends.
 func (l *List) Follow(ctx context.Context, changed func() <-chan struct{}, keys func() ([][]byte, error)) error {
 	for {
 		next := changed()
@@ -202,14 +203,14 @@ func (l *List) Follow(ctx context.Context, changed func() <-chan struct{}, keys 
 	}
 }
 
-// Members lists who is thought to be alive, this one among them, by name.
+// Members lists the members considered alive, including this one, sorted by name.
 func (l *List) Members() []Member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.SortedFunc(maps.Values(l.here), func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// RTT is the last round-trip time to a member, if one was measured.
+// RTT returns the last round-trip time to a member, if any was measured.
 func (l *List) RTT(name string) (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +218,7 @@ func (l *List) RTT(name string) (time.Duration, bool) {
 	return d, ok
 }
 
-// memberOf reads what a node says of itself. What is not understood is a member without a role.
+// memberOf decodes what a node says of itself. If that fails, it returns a member without a role.
 func memberOf(n *memberlist.Node) Member {
 	var m Member
 	if json.Unmarshal(n.Meta, &m) != nil {
@@ -227,7 +228,7 @@ func memberOf(n *memberlist.Node) Member {
 	return m
 }
 
-// deliver hands events over in order, outside of memberlist's locks.
+// deliver delivers events in order, outside memberlist's locks.
 func (l *List) deliver() {
 	for {
 		select {
@@ -270,7 +271,7 @@ func (l *List) push(k EventKind, n *memberlist.Node) {
 	}
 }
 
-// leaveTimeout is how long a farewell may take to spread.
+// leaveTimeout is how long the farewell may take to spread.
 const leaveTimeout = time.Second
 
 // Close says farewell and stops. It may be called twice.
@@ -279,7 +280,7 @@ func (l *List) Close() error {
 		return nil //nolint:nilerr // it is closed
 	}
 	l.cancel()
-	if err := l.ml.Leave(leaveTimeout); err != nil && l.cfg.Log != nil { // a courtesy: silence says as much, later
+	if err := l.ml.Leave(leaveTimeout); err != nil && l.cfg.Log != nil { // optional: silence says as much, later
 		l.cfg.Log.Debug("gossip: no farewell", "error", err)
 	}
 	err := l.ml.Shutdown()
@@ -287,7 +288,7 @@ func (l *List) Close() error {
 	return err
 }
 
-// delegate is what memberlist calls, under its locks: it copies and returns.
+// delegate is called by memberlist, under its locks. So it only copies and returns.
 type delegate struct{ l *List }
 
 func (d delegate) NodeMeta(limit int) []byte {

@@ -11,11 +11,11 @@ type loss struct {
 	at   time.Time
 }
 
-// forget is how long a lost member is called. It is longer than the two sides of a cut may take to
-// give each other up; who was away longer calls us, because its seeds are missing.
+// forget is how long a lost member is called. It is longer than the two sides of a cut may take to give each other
+// up. A member that was away longer calls us, because its seeds are missing.
 const forget = 5 * time.Minute
 
-// rejoin calls, at the start and then again and again, those whom whom names.
+// rejoin calls the addresses that whom returns, at the start and then periodically.
 func (l *List) rejoin(whom func() []string) {
 	every := l.cfg.Rejoin
 	if every == 0 {
@@ -37,8 +37,7 @@ func (l *List) rejoin(whom func() []string) {
 // maxCalls bounds how many are called at once.
 const maxCalls = 16
 
-// call exchanges everything with members, all at once: one that does not answer must not keep us from
-// the others.
+// call exchanges everything with members, all at once, so that one that does not answer does not delay the others.
 func (l *List) call(whom []string) {
 	var wg sync.WaitGroup
 	for _, addr := range whom[:min(len(whom), maxCalls)] {
@@ -51,8 +50,8 @@ func (l *List) call(whom []string) {
 	wg.Wait()
 }
 
-// missing lists the seeds that are not members: gossip forgets the dead, and after a long partition
-// nobody would call the other side.
+// missing lists the seeds that are not members. Gossip forgets the dead, and after a long partition nobody would
+// call the other side.
 func (l *List) missing() (out []string) {
 	if l.cfg.Seeds == nil {
 		return nil
@@ -69,9 +68,9 @@ func (l *List) missing() (out []string) {
 	return out
 }
 
-// strayed lists those lost not long ago, in any order. A member that was given up during a short cut may
-// not have noticed the cut; it misses nobody, and unless it is told it stays given up until its turn comes
-// in the exchange of everything, half a minute or more later.
+// strayed lists the recently lost members, in any order. A member that was given up during a short cut may not have
+// noticed the cut, so it misses nobody. Unless it is called, it stays given up until its turn comes in the exchange
+// of everything, half a minute or more later.
 func (l *List) strayed() (out []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

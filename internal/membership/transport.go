@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// A Network is what gossip needs of one, in place of the machine's own. Addresses are IP:port.
+// A Network is what gossip needs from a network, to replace the machine's own. Addresses are IP:port.
 type Network interface {
 	ListenPacket(addr string) (net.PacketConn, error)
 	Listen(addr string) (net.Listener, error)
@@ -47,7 +47,7 @@ func listen(n Network, bind string) (*transport, error) {
 	return t, nil
 }
 
-// maxPacket is more than memberlist puts into one.
+// maxPacket exceeds the size of memberlist's packets.
 const maxPacket = 64 << 10
 
 func (t *transport) readPackets() {
@@ -74,13 +74,13 @@ func (t *transport) takeStreams() {
 		select {
 		case t.accept <- c:
 		case <-t.done:
-			_ = c.Close() // nobody wants it any more
+			_ = c.Close() // nobody needs it any more
 			return
 		}
 	}
 }
 
-// FinalAdvertiseAddr is where the transport really listens.
+// FinalAdvertiseAddr returns where the transport really listens.
 func (t *transport) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
 	a, err := netip.ParseAddrPort(t.packets.LocalAddr().String())
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *transport) DialTimeout(addr string, d time.Duration) (net.Conn, error) 
 func (t *transport) PacketCh() <-chan *memberlist.Packet { return t.in }
 func (t *transport) StreamCh() <-chan net.Conn           { return t.accept }
 
-// Shutdown closes both listeners and waits for those who read them.
+// Shutdown closes both listeners and waits for their readers.
 func (t *transport) Shutdown() (err error) {
 	t.once.Do(func() {
 		close(t.done)

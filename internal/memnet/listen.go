@@ -50,7 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// Close refuses who comes from now on, and who was not accepted yet.
+// Close refuses new connections and those not accepted yet.
 func (l *listener) Close() error {
 	l.net.mu.Lock()
 	if l.closed {
@@ -71,9 +71,8 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return tcpAddr(l.addr) }
 
-// Dial connects to ip:port. It fails at once where nobody listens, and waits, as long as ctx
-// lets it, where the link is cut. A lost step of the handshake is repeated after 1, 2, 4 … seconds, as
-// by Linux.
+// Dial connects to ip:port. If nobody listens there, it fails at once. If the link is cut, it waits while ctx
+// allows. A lost step of the handshake is repeated after 1, 2, 4 … seconds, as in Linux.
 func (h *Host) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -103,7 +102,7 @@ func (h *Host) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return s, nil
 }
 
-// handshake says how long the handshake takes, if nothing of it is lost.
+// handshake returns how long the handshake takes, if none of it is lost.
 func (h *Host) handshake(to netip.AddrPort) (time.Duration, bool) {
 	n := h.net
 	n.mu.Lock()

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// A Link is what one direction between two hosts is like. The zero Link is perfect.
+// A Link describes one direction between two hosts. The zero Link is perfect.
 type Link struct {
 	Cut bool // nothing passes
-	// Latency is the least delay; up to Jitter is added, evenly, so that packets overtake each other.
+	// Latency is the minimum delay. A random part of Jitter is added, so that packets overtake each other.
 	Latency, Jitter time.Duration
-	// Loss and Double are the shares of packets that vanish and that come twice. To a stream a loss
-	// is a delay of Resend.
+	// Loss and Double are the shares of packets that are lost and duplicated. To a stream a loss is a delay of
+	// Resend.
 	Loss, Double float64
 }
 
-// Resend is how late a stream is for a loss: the least that Linux waits before it sends again.
+// Resend is how much a loss delays a stream: the least that Linux waits before it sends again.
 const Resend = 200 * time.Millisecond
 
-// A Network joins hosts. Its methods may be called concurrently.
+// A Network connects hosts. Its methods may be called concurrently.
 type Network struct {
 	seed uint64
 
@@ -44,8 +44,8 @@ func New(seed uint64) *Network {
 	}
 }
 
-// Shape says what the links are like from now on. f is called with the addresses of hosts, under a
-// lock: it may not call the network.
+// Shape sets what the links are like from now on. f is called with the addresses of hosts, under a lock: it must not
+// call the network.
 func (n *Network) Shape(f func(from, to string) Link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,7 +55,7 @@ func (n *Network) Shape(f func(from, to string) Link) {
 	}
 }
 
-// Host returns the host of an IP address, which is made when it is asked for first.
+// Host returns the host with an IP address. It makes the host on first use.
 func (n *Network) Host(ip string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,13 +67,13 @@ func (n *Network) Host(ip string) *Host {
 	return h
 }
 
-// roll is the link's own dice: other links do not change what happens on it.
+// roll returns the link's own random source, which other links do not affect.
 func (n *Network) roll(from, to netip.Addr) *rand.Rand {
 	key := [2]string{from.String(), to.String()}
 	r := n.dice[key]
 	if r == nil {
 		h := fnv.New64a()
-		fmt.Fprint(h, key) // a hash takes everything
+		fmt.Fprint(h, key) // never fails
 		r = rand.New(rand.NewPCG(n.seed, h.Sum64()))
 		n.dice[key] = r
 	}
@@ -82,7 +82,7 @@ func (n *Network) roll(from, to netip.Addr) *rand.Rand {
 
 func (n *Network) link(from, to netip.Addr) Link { return n.shape(from.String(), to.String()) }
 
-// delay is how long something takes on a link.
+// delay returns how long something takes on a link.
 func (l Link) delay(r *rand.Rand) time.Duration {
 	if l.Jitter <= 0 {
 		return l.Latency
@@ -97,7 +97,7 @@ type Host struct {
 	next uint16 // the next free port
 }
 
-// place finds the address to listen on; port 0 takes a free one.
+// place resolves the address to listen on; port 0 takes a free one.
 func (h *Host) place(addr string, taken func(a netip.AddrPort) bool) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {

@@ -41,7 +41,7 @@ func (h *Host) ListenPacket(addr string) (net.PacketConn, error) {
 	return c, nil
 }
 
-// WriteTo sends a packet. As with UDP nobody says whether it arrives.
+// WriteTo sends a packet. As with UDP, nobody says whether it arrives.
 func (c *packetConn) WriteTo(b []byte, addr net.Addr) (int, error) {
 	to, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
@@ -68,8 +68,7 @@ func (c *packetConn) WriteTo(b []byte, addr net.Addr) (int, error) {
 	return len(b), nil
 }
 
-// arrive puts a packet into the inbox of whoever listens. One that was under way when its link was cut
-// is lost.
+// arrive puts a packet into the inbox of its receiver. A packet that was under way when its link was cut is lost.
 func (n *Network) arrive(to netip.AddrPort, p packet) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,11 +120,11 @@ func (c *packetConn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetDeadline is that of reading: writing never waits.
+// SetDeadline is SetReadDeadline, since writing never waits.
 func (c *packetConn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
 func (c *packetConn) SetWriteDeadline(time.Time) error { return nil }
 
-// A deadline wakes those who wait when it comes. It is guarded by the mutex of their condition.
+// A deadline wakes waiting goroutines when it passes. The mutex of their condition guards it.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

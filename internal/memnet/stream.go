@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// window is how many bytes may be under way on a stream; a writer past it waits.
+// window is how many bytes may be under way on a stream. Beyond that a writer waits.
 const window = 256 << 10
 
 type chunk struct {
@@ -27,7 +27,7 @@ type stream struct {
 	// Guarded by the network's mutex.
 	wake       *sync.Cond
 	queue      []chunk // on the way here
-	queued     int     // bytes in it
+	queued     int     // bytes in queue
 	last       time.Time
 	ended      bool // the other end was closed: end of file behind the queue
 	closed     bool
@@ -55,7 +55,7 @@ func (s *stream) Write(b []byte) (total int, err error) {
 			return total, &net.OpError{Op: "write", Net: "tcp", Addr: tcpAddr(s.peer), Err: syscall.EPIPE}
 		case s.send.passed():
 			return total, os.ErrDeadlineExceeded
-		case s.other.closed: // which is not known here yet
+		case s.other.closed: // not known at this end yet
 			return total + len(b), nil
 		case s.other.queued >= window:
 			s.wake.Wait()
@@ -68,11 +68,11 @@ func (s *stream) Write(b []byte) (total int, err error) {
 	return total, nil
 }
 
-// push sends bytes on their way here, behind those before them. Empty ones mark the end.
+// push sends bytes to this end, behind earlier ones. An empty slice marks the end.
 func (s *stream) push(data []byte) {
 	l, dice := s.net.link(s.peer.Addr(), s.local.Addr()), s.net.roll(s.peer.Addr(), s.local.Addr())
 	d := l.delay(dice)
-	for range 10 { // a link that loses all is a cut, and that is not our business
+	for range 10 { // a link that loses everything is a cut, which is handled elsewhere
 		if dice.Float64() >= l.Loss {
 			break
 		}
@@ -116,7 +116,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	}
 }
 
-// arrived reports whether there is something to read; what is under way does not pass a cut.
+// arrived reports whether there is something to read. What is under way does not pass a cut.
 func (s *stream) arrived() bool {
 	for len(s.queue) > 0 && !time.Now().Before(s.queue[0].due) && !s.net.link(s.peer.Addr(), s.local.Addr()).Cut {
 		if len(s.queue[0].data) > 0 {

@@ -1,4 +1,5 @@
-// Package metrics shows numbers to Prometheus. A daemon says once which families it has, and on each scrape puts the values:
+// Package metrics exports numbers to Prometheus. A daemon declares its families once, and sets the values on each
+// scrape:
 //
 //	e := metrics.New(families, func(ctx context.Context, put metrics.Put) error {
 //		put("millrace_nodes", 3, "up")
@@ -6,8 +7,8 @@
 //	})
 //	e.ServeHTTP(w, r)
 //
-// Beside them stand the numbers of the Go runtime and of the process. A scrape whose values cannot be had is an error as a whole:
-// half of them would look like a cluster that has shrunk.
+// They are joined by the numbers of the Go runtime and of the process. If not all values are available, the whole
+// scrape fails: half of them would look like a cluster that has shrunk.
 package metrics
 
 import (
@@ -25,12 +26,12 @@ import (
 type Family struct {
 	Name, Help string
 	Labels     []string
-	// Counter says that values only grow, until the process is started again.
+	// Counter says that values only grow until the process is restarted.
 	Counter bool
 }
 
-// Put gives a value; labels are in the order of the family's. A name that is no family, or a wrong number of labels, is a
-// mistake in the program and panics.
+// Put sets a value; labels are in the order of the family's. An unknown name or a wrong number of labels is a bug
+// and panics.
 type Put func(name string, value float64, labels ...string)
 
 // An Exporter answers scrapes.
@@ -45,7 +46,7 @@ type family struct {
 	kind prometheus.ValueType
 }
 
-// New returns an exporter of these families. Collect is called for each scrape, also for several at once.
+// New returns an exporter of these families. It calls collect for each scrape, possibly concurrently.
 func New(families []Family, collect func(ctx context.Context, put Put) error) *Exporter {
 	e := &Exporter{
 		families: map[string]family{}, collect: collect,
@@ -61,7 +62,7 @@ func New(families []Family, collect func(ctx context.Context, put Put) error) *E
 	return e
 }
 
-// patience bounds a scrape: a scraper waits ten seconds.
+// patience bounds a scrape. Scrapers wait ten seconds.
 const patience = 5 * time.Second
 
 // ServeHTTP answers a scrape.
@@ -86,10 +87,10 @@ func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// values are those of one scrape.
+// values are the values of one scrape.
 type values []prometheus.Metric
 
-// Describe implements prometheus.Collector: nothing, since what is there changes.
+// Describe implements prometheus.Collector. It describes nothing, since the values change.
 func (values) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ProcessTime is how much processor time this process and its children that have ended have used; 0 where the kernel does
+// ProcessTime returns how much processor time this process and its ended children have used, or 0 if the kernel does
 // not say.
 func ProcessTime() time.Duration {
 	b, err := os.ReadFile("/proc/self/stat")
@@ -20,8 +20,8 @@ func ProcessTime() time.Duration {
 // tick is the unit of the kernel's times: 100 a second on every Linux.
 const tick = 10 * time.Millisecond
 
-// parseProcess adds up the times of a process as proc(5) has them: user, system, and both of children. They are the 12th
-// to 15th word after the program's name, which is in brackets and may hold anything.
+// parseProcess adds up the times of a process from proc(5): user, system, and both for children. They are the 12th
+// to 15th words after the program's name, which is in brackets and may contain anything.
 func parseProcess(stat []byte) (sum time.Duration) {
 	at := bytes.LastIndexByte(stat, ')')
 	words := bytes.Fields(stat[at+1:])

@@ -19,14 +19,14 @@ import (
 	"strings"
 )
 
-// listed is what go list says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	Dir, ImportPath, Export            string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 	Deps                               []string
 }
 
-// list asks go list, and hands each package to a function.
+// list runs go list and calls each for every package.
 func list(each func(*listed), args ...string) error {
 	var problem bytes.Buffer
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
@@ -46,13 +46,13 @@ func list(each func(*listed), args ...string) error {
 	}
 }
 
-// A checker says whether a package builds when some of its files are replaced. It asks the type checker, which needs a
-// hundredth of the time of the compiler and finds the same faults.
+// A checker reports whether a package builds when some of its files are replaced. It uses the type checker, which
+// takes a hundredth of the compiler's time and finds the same faults.
 type checker struct {
 	root    string
 	set     *token.FileSet
 	folders map[string]*listed
-	parsed  map[string]*ast.File // by path; not of what is replaced
+	parsed  map[string]*ast.File // by path; without replaced files
 	from    types.Importer
 }
 
@@ -77,7 +77,7 @@ func newChecker(folders []string) (*checker, error) {
 	return c, err
 }
 
-// builds is nil if the package in a folder builds with these files, by path: instead of its own, or beside them.
+// builds returns nil if the package in a folder builds with these files, by path, instead of or beside its own.
 func (c *checker) builds(folder string, files map[string][]byte) error {
 	var all []*ast.File
 	for _, name := range c.folders[folder].GoFiles {
@@ -106,7 +106,7 @@ func (c *checker) builds(folder string, files map[string][]byte) error {
 	return err
 }
 
-// draw takes n changes that build. The same seed draws the same ones, some of them twice where there are few.
+// draw draws n changes that build. The same seed draws the same ones. If there are few, some are drawn twice.
 func draw(all []change, n int, seed uint64, builds func(*change) bool) (drawn []*mistake, err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	known := map[int]bool{}

@@ -1,9 +1,9 @@
-// Command mutate makes small random mistakes in the code, one at a time, and runs the tests that are nearest to each. It
-// prints those that no test notices. A test that fails without the mistake too has noticed nothing: where no other failed,
-// the mistake counts neither way. `make mutate N=60 SEED=1` runs it.
+// Command mutate makes small random mistakes in the code, one at a time, and runs the tests that are nearest to
+// each. It prints the mistakes that no test notices. A test that also fails without the mistake has not noticed it.
+// If no other test failed, the mistake does not count. `make mutate N=60 SEED=1` runs it.
 //
-// All mistakes of a run wait behind a switch in one overlay, so that each test program is built once, and is run once for
-// each mistake. The few that cannot wait there get programs of their own.
+// All mistakes of a run are behind a switch in one overlay, so that each test program is built once, and run once
+// for each mistake. The few that cannot be behind a switch get programs of their own.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// packages are where mistakes are made, with the tests that are run if those of the package itself and of those below
-// the folder notice nothing.
+// packages are where mistakes are made, with the tests to run if those of the package itself and those below the
+// folder notice nothing.
 var packages = map[string][]string{
 	"shuffle":   {"./task/...", "./local"},
 	"task":      {"./local"},
@@ -38,10 +38,10 @@ var packages = map[string][]string{
 	"play":      {"./play"},
 }
 
-// far are tests of whole clusters, minutes long, which are run only where they are asked for.
+// far are the tests of whole clusters, which take minutes and run only on request.
 const far = "./integration"
 
-// settings say which mistakes are made, and whom to ask.
+// settings say which mistakes are made, and which tests run.
 type settings struct {
 	n          int
 	seed       uint64
@@ -71,7 +71,7 @@ func main() {
 	}
 }
 
-// tally counts the mistakes of a folder. Those of which nobody can tell are not among made.
+// tally counts the mistakes of a folder. made does not include those that are unsure.
 type tally struct{ made, noticed, unsure int }
 
 func (t *tally) add(v verdict) {
@@ -125,7 +125,7 @@ func run(s settings) error {
 	return nil
 }
 
-// tryAll asks the tests of all mistakes, some at the same time, and prints what they say.
+// tryAll runs the tests of all mistakes, some at once, and prints the results.
 func tryAll(dir string, check *checker, drawn []*mistake, s settings) error {
 	files, alone, err := switchAll(check, drawn)
 	if err != nil {
@@ -162,10 +162,10 @@ func tryAll(dir string, check *checker, drawn []*mistake, s settings) error {
 	return group.Wait()
 }
 
-// few is the number of mistakes from which a package is reported by itself.
+// few is the number of mistakes from which a package is reported separately.
 const few = 5
 
-// report counts by the first folder of the path, altogether, and by package.
+// report counts mistakes by the first folder of their path, in total, and by package.
 func report(seed uint64, drawn []*mistake) {
 	tops, folders, all := map[string]*tally{}, map[string]*tally{}, &tally{}
 	for _, m := range drawn {
@@ -194,7 +194,7 @@ func count(tallies map[string]*tally, name string, v verdict) {
 	tallies[name].add(v)
 }
 
-// changes lists what can be changed in files of the packages whose path begins so.
+// changes lists the possible changes in files of the packages whose path begins with in.
 func changes(in string, only *regexp.Regexp) (out []change, err error) {
 	for _, folder := range slices.Sorted(maps.Keys(packages)) {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -219,13 +219,13 @@ func changes(in string, only *regexp.Regexp) (out []change, err error) {
 	return out, nil
 }
 
-// forTests are the packages that only tests use, as the Makefile has them: TESTPACKAGES.
+// forTests are the packages that only tests use, as in the Makefile: TESTPACKAGES.
 var forTests = []string{
 	"dfs/dfstest", "internal/disk/memdisk", "internal/lint", "internal/memnet", "internal/mutate", "internal/require", "internal/rpc/rpctest",
 	"internal/testcluster", "scheduler/schedulertest",
 }
 
-// ours is true for code that is built here and is no test.
+// ours reports whether path is code that is built here and is not a test.
 func ours(path string) bool {
 	name := filepath.Base(path)
 	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(path, "testdata") {

@@ -31,7 +31,7 @@ type finder struct {
 	out  []change
 }
 
-// changesOf lists all small mistakes that this package knows for a file, in the order of the source.
+// changesOf lists all small mistakes that this package can make in a file, in source order.
 func changesOf(name string, src []byte) ([]change, error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
@@ -55,7 +55,7 @@ func (f *finder) source(n ast.Node) string {
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
-		return n.Tok == token.VAR // constants and types hold no decisions
+		return n.Tok == token.VAR // constants and types make no decisions
 	case *ast.IfStmt:
 		f.negate(n.Cond)
 	case *ast.ForStmt:
@@ -90,7 +90,7 @@ func (f *finder) operator(n *ast.BinaryExpr) {
 	}
 }
 
-// returned forgets an error.
+// returned drops a returned error.
 func (f *finder) returned(n *ast.ReturnStmt) {
 	if len(n.Results) == 0 {
 		return
@@ -121,7 +121,7 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// logs reports whether an expression only writes to the log, whose words no test holds.
+// logs reports whether an expression only writes to the log, whose words no test checks.
 func (f *finder) logs(x ast.Expr) bool {
 	call, ok := x.(*ast.CallExpr)
 	return ok && (strings.Contains(f.source(call.Fun), "Log.") || strings.HasPrefix(f.source(call.Fun), "slog."))

@@ -32,7 +32,7 @@ func newSuite(dir string, files map[string][]byte) (*suite, error) {
 	return &suite{dir: dir, overlay: name, programs: map[string]*program{}}, err
 }
 
-// A program is the tests of a package.
+// A program is the test program of a package.
 type program struct {
 	once   sync.Once
 	err    error
@@ -42,7 +42,7 @@ type program struct {
 	anyway []string      // tests that fail without a mistake
 }
 
-// of builds the tests of a folder, and sees how long they take, unless that is known.
+// of builds the tests of a folder and, unless took is known, measures how long they take.
 func (s *suite) of(folder string, took time.Duration) (*program, error) {
 	s.mu.Lock()
 	p := s.programs[folder]
@@ -62,7 +62,7 @@ func (s *suite) of(folder string, took time.Duration) (*program, error) {
 	return p, p.err
 }
 
-// measure sees how long the tests take without a mistake, and which fail.
+// measure finds out how long the tests take without a mistake, and which fail.
 func (p *program) measure() error {
 	start := time.Now()
 	failed, tests, err := p.run(0)
@@ -76,7 +76,7 @@ func (p *program) measure() error {
 	return err
 }
 
-// limit is how long tests may take with a mistake before they hang.
+// limit returns after how long tests with a mistake hang.
 func (p *program) limit() time.Duration {
 	if p.took == 0 {
 		return 20 * time.Minute
@@ -84,10 +84,12 @@ func (p *program) limit() time.Duration {
 	return min(10*p.took+10*time.Second, p.took+4*time.Minute)
 }
 
-// memory is how much of it tests with a mistake may take, in KiB: one that drops the step of a loop asks for all there is.
+// memory is how much memory tests with a mistake may use, in KiB. One that drops the step of a loop would use all
+// there is.
 const memory = 6 << 20
 
-// run runs tests with a mistake, or none if it is 0, and returns whether they fail, and which. What hangs does not pass.
+// run runs tests with a mistake, or without one if id is 0, and returns whether they fail, and which. A test that
+// hangs fails.
 func (p *program) run(id int, args ...string) (failed bool, tests []string, err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(p.path)), "t")
 	if err != nil {
@@ -114,7 +116,7 @@ func (p *program) run(id int, args ...string) (failed bool, tests []string, err 
 	return failed, seen.failures(), nil
 }
 
-// events reads what tests print of themselves, each after a sign that tests do not print.
+// events parses the event lines of test output, which begin with a character that tests do not print.
 type events struct {
 	line         []byte
 	open, failed []string
@@ -149,7 +151,7 @@ func (e *events) read(line []byte) {
 	}
 }
 
-// failures are the tests that failed, and if none did, those under way when all ended.
+// failures returns the tests that failed or, if none did, those that were running at the end.
 func (e *events) failures() []string {
 	if len(e.failed) > 0 {
 		return e.failed
@@ -160,7 +162,7 @@ func (e *events) failures() []string {
 // A tested package has tests, and imports others.
 type tested struct {
 	folder  string
-	imports map[string]bool // folders, with its own
+	imports map[string]bool // folders, including its own
 }
 
 // testedPackages lists the packages that have tests, in order.

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// switchFile is a file beside those of each package with a switched mistake. A program makes the mistake of the number that
-// its own name ends with: tests that start themselves again with an environment of their own make it there too.
+// switchFile is added to each package with a switched mistake. A program makes the mistake whose number its own name
+// ends with, so that tests that start themselves again with another environment make it, too.
 const switchFile = `package %s
 
 import (
@@ -32,11 +32,10 @@ var switchedTo = func() int {
 }()
 `
 
-// switched returns a file with mistakes that wait for their number. A mistake is made in a copy of the function that holds
-// it, as it would be made in the function itself, and the function goes on in the copy if the program is to make this
-// mistake. So mistakes of one function, or of one expression, need not fit each other. The second result says which
-// mistakes are in: one of a variable of the package is in no function, and a function that recovers has to be the one
-// that is deferred.
+// switched returns a file with mistakes that wait for their number. A mistake is made in a copy of its function. The
+// function calls the copy if the program is to make that mistake. So mistakes of one function, or of one expression,
+// need not be compatible. The second result lists the mistakes that are included: not those in a variable of the
+// package, which are in no function, nor those in a function that recovers, which must itself be the deferred one.
 func switched(name string, src []byte, some []*mistake) (out []byte, in []*mistake, err error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
@@ -73,7 +72,7 @@ func recovers(fn *ast.FuncDecl) (found bool) {
 	return found
 }
 
-// A switcher collects what changes in a file, and what is added at its end.
+// A switcher collects the changes of a file, and what is added at its end.
 type switcher struct {
 	src   []byte
 	file  *token.File
@@ -119,7 +118,7 @@ func (s *switcher) function(fn *ast.FuncDecl, some []*mistake) {
 	s.edit(fn.Body.Lbrace+1, fn.Body.Lbrace+1, enter.String())
 }
 
-// names are what a function calls its parameters, as another call passes them on. Those without a name get one.
+// names returns a function's parameters as another call passes them on. It names those without a name.
 func (s *switcher) names(list *ast.FieldList, prefix string) (names []string) {
 	for _, field := range list.List {
 		dots := ""
@@ -143,7 +142,7 @@ func (s *switcher) names(list *ast.FieldList, prefix string) (names []string) {
 	return names
 }
 
-// switchAll puts mistakes into the files of their packages, by path. Those that do not fit there are left over.
+// switchAll adds mistakes to the files of their packages, by path. Those that cannot be added are returned as alone.
 func switchAll(check *checker, some []*mistake) (files map[string][]byte, alone []*mistake, err error) {
 	files = map[string][]byte{}
 	folders := map[string][]*mistake{}
@@ -155,7 +154,7 @@ func switchAll(check *checker, some []*mistake) (files map[string][]byte, alone 
 		if err != nil {
 			return nil, nil, err
 		}
-		if check.builds(folder, here) != nil { // rare: each for itself, then
+		if check.builds(folder, here) != nil { // rare: then add each one separately
 			in = slices.DeleteFunc(in, func(m *mistake) bool {
 				one, _, err := switchFolder(folder, []*mistake{m})
 				return err != nil || check.builds(folder, one) != nil
@@ -197,7 +196,8 @@ func switchFolder(folder string, some []*mistake) (files map[string][]byte, in [
 	return files, in, nil
 }
 
-// overlay writes what go build -overlay reads: files, by path, that replace others or are added. It returns its name.
+// overlay writes the input of go build -overlay: files, by path, that replace others or are added. It returns its
+// name.
 func overlay(dir string, files map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for at, text := range files {

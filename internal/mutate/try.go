@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// A mistake is a change that has been drawn, and what the tests said of it.
+// A mistake is a drawn change, and its verdict.
 type mistake struct {
 	change
 	id int
 	verdict
 }
 
-// A verdict says which tests noticed a mistake, and which failed but fail without it too.
+// A verdict says which tests noticed a mistake, and which failed but also fail without it.
 type verdict struct {
 	noticed string
 	failing []string
 }
 
-// unsure is true where nobody can tell: all that failed fails without the mistake too.
+// unsure reports whether nobody can tell: all tests that failed also fail without the mistake.
 func (v verdict) unsure() bool { return v.noticed == "" && len(v.failing) > 0 }
 
 func (v verdict) String() string {
@@ -35,8 +35,8 @@ func (v verdict) String() string {
 	return "SURVIVED"
 }
 
-// nearest are the folders whose tests are asked of a mistake in a file, in this order: its own, then those of the table.
-// Tests that do not import the package cannot notice.
+// nearest returns the folders whose tests are run for a mistake in a file, in this order: its own, then those in
+// packages. Tests that do not import the package cannot notice.
 func nearest(all []tested, file string, own, whole bool) (out []string) {
 	home, _, _ := strings.Cut(file, "/")
 	patterns := []string{"./" + path.Dir(file)}
@@ -58,8 +58,8 @@ func nearest(all []tested, file string, own, whole bool) (out []string) {
 	return out
 }
 
-// try asks tests, in the order of their folders, until some notice a mistake: with is the suite in which it can be made,
-// without the one in which it is not made if nobody asks for it. They are one suite for a mistake behind a switch.
+// try runs tests, in the order of their folders, until some notice the mistake. with is a suite that can make it,
+// and without one that does not make it unless told to. For a mistake behind a switch they are the same.
 func (m *mistake) try(with, without *suite, folders []string) error {
 	for _, folder := range folders {
 		clean, err := without.of(folder, 0)
@@ -82,7 +82,7 @@ func (m *mistake) try(with, without *suite, folders []string) error {
 // tries bounds how often tests run with one mistake, each time without those that fail anyway.
 const tries = 3
 
-// ask runs tests with the mistake, and what fails again without it.
+// ask runs tests with the mistake, and those that fail again without it.
 func (m *mistake) ask(with, clean *program) error {
 	anyway := slices.Clone(clean.anyway)
 	if len(anyway) > 0 {
@@ -111,7 +111,8 @@ func (m *mistake) ask(with, clean *program) error {
 	return nil
 }
 
-// exactly is the expression for the tests of these names, "" for none: a test program takes that for no expression.
+// exactly returns the expression for the tests with these names, or "" for none, which a test program takes for no
+// expression.
 func exactly(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -119,7 +120,7 @@ func exactly(names []string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// own is the suite of a mistake that cannot be made behind a switch.
+// own returns the suite of a mistake that cannot be behind a switch.
 func (m *mistake) own(dir string) (*suite, error) {
 	src, err := os.ReadFile(filepath.FromSlash(m.file))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Return gives the whole pages behind b back to the system; they read as zeros from now on, and pages that b shares with others stay.
-// It reports whether that worked: if not, the collector does it later.
+// Return returns the whole pages in b to the system. They then read as zeros. Pages that b shares with others stay.
+// It reports whether that worked; if not, the garbage collector frees them later.
 func Return(b []byte) bool {
 	page := os.Getpagesize()
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % uintptr(page))

@@ -1,7 +1,7 @@
-// Package prefetch asks memory for what will be read soon.
+// Package prefetch loads into the cache what will be read soon.
 package prefetch
 
 import "unsafe"
 
-// Of asks for the first bytes of a value.
+// Of prefetches the first bytes of a value.
 func Of[T any](p *T) { At((*byte)(unsafe.Pointer(p))) }

@@ -2,5 +2,5 @@
 
 package prefetch
 
-// At does nothing where we have no instruction for it.
+// At does nothing on processors for which there is no implementation.
 func At(*byte) {}

@@ -1,4 +1,4 @@
-// Package priority is the one type of a job's priority, from the flag that gives it to the policy that reads it.
+// Package priority is the type of a job's priority, from the flag that sets it to the policy that reads it.
 package priority
 
 import (
@@ -24,7 +24,7 @@ var names = [...]string{"very-low", "low", "normal", "high", "very-high"}
 // Valid reports whether p is one of the five.
 func (p Priority) Valid() bool { return p >= VeryLow && p <= VeryHigh }
 
-// String returns a name such as "very-high".
+// String returns the priority's name, such as "very-high".
 func (p Priority) String() string {
 	if !p.Valid() {
 		return fmt.Sprintf("priority(%d)", int8(p))
@@ -32,8 +32,8 @@ func (p Priority) String() string {
 	return names[p-VeryLow]
 }
 
-// Parse is the inverse of [Priority.String]. It also takes the numbers 1 (very-low) to 5 (very-high), as earlier
-// submissions had them.
+// Parse is the inverse of [Priority.String]. It also accepts the numbers 1 (very-low) to 5 (very-high), which
+// earlier submissions used.
 func Parse(s string) (Priority, error) {
 	for i, name := range names {
 		if strings.EqualFold(s, name) || s == strconv.Itoa(i+1) {

@@ -1,4 +1,4 @@
-// Package procs starts processes that belong together, and ends processes, on every system that Go knows.
+// Package procs starts processes in groups and ends them, on every system that Go supports.
 //
 //	cmd := exec.Command("sh", "-c", "sleep 100 & sleep 100")
 //	group, err := procs.Start(cmd)

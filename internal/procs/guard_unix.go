@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// guard is a shell that is told of the groups of this process through a pipe. The pipe ends with this process, however it ends, and then
-// the shell kills the groups that are left: a signal that cannot be caught leaves nobody else to do it. (Linux can tie a process to a
-// thread of its parent, and Go ends threads when it likes.)
+// guard is a shell that learns of this process's groups through a pipe. The pipe ends with this process, however
+// that ends, and then the shell kills the remaining groups. After a signal that cannot be caught, nobody else could.
+// (Linux can tie a process to a thread of its parent, but Go ends threads when it likes.)
 var guard struct {
 	mu   sync.Mutex // guards tell and what is written to it
 	tell *os.File   // nil before the first group
@@ -27,7 +27,8 @@ while read -r what group; do
 done
 for g in $live; do kill -9 "-$g"; done`
 
-// guarded starts the guard, before the first group: starting a shell takes long enough for this process to be killed meanwhile.
+// guarded starts the guard before the first group starts: starting a shell takes long enough for this process to be
+// killed meanwhile.
 func guarded() error {
 	guard.mu.Lock()
 	defer guard.mu.Unlock()
@@ -44,14 +45,14 @@ func guarded() error {
 func watch(group int) {
 	guard.mu.Lock()
 	defer guard.mu.Unlock()
-	_, _ = fmt.Fprintf(guard.tell, "start %d\n", group) // without a guard all works but this
+	_, _ = fmt.Fprintf(guard.tell, "start %d\n", group) // without a guard everything but the clean-up works
 }
 
 // unwatch tells the guard that a group has ended.
 func unwatch(group int) {
 	guard.mu.Lock()
 	defer guard.mu.Unlock()
-	_, _ = fmt.Fprintf(guard.tell, "end %d\n", group) // as above
+	_, _ = fmt.Fprintf(guard.tell, "end %d\n", group) // likewise
 }
 
 func startGuard() error {
@@ -62,9 +63,9 @@ func startGuard() error {
 	defer r.Close()
 	cmd := exec.Command("/bin/sh", "-c", guardScript)
 	cmd.Stdin, cmd.Dir = r, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what ends this process by the terminal leaves the guard
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // out of reach of the terminal's signals
 	if err := cmd.Start(); err != nil {
-		_ = w.Close() // the error above counts
+		_ = w.Close() // the error above matters
 		return err
 	}
 	guard.tell = w

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// A Group is a process and what it starts, unless that leaves on purpose.
+// A Group is a process and everything it starts, unless that leaves on purpose.
 type Group struct{ first int }
 
-// Start starts a command as the first of a group, which ends with this process at the latest.
+// Start starts a command as the first process of a group. The group ends with this process at the latest.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -31,36 +31,36 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return &Group{cmd.Process.Pid}, nil
 }
 
-// Kill ends the whole group. It may be called at any time, also twice.
+// Kill kills the whole group. It may be called at any time, and twice.
 func (g *Group) Kill() {
 	_ = syscall.Kill(-g.first, syscall.SIGKILL) // it may be gone already
 	unwatch(g.first)
 }
 
-// Detach lets a command that is not started yet outlive this process and its terminal.
+// Detach makes a command that is not started yet outlive this process and its terminal.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Alive reports whether there is such a process, and it has not ended. Of one that has, the system keeps the number until its parent takes
-// leave of it.
+// Alive reports whether a process exists and has not ended. The system keeps the number of an ended process until
+// its parent has waited for it.
 func Alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil && !left(pid) }
 
-// left reports whether only the number of a process is left. Where no file tells, it is taken to run.
+// left reports whether only the number of a process is left. Without a /proc file it reports false.
 func left(pid int) bool {
 	f := stat(pid)
 	return len(f) > 0 && (f[0] == "Z" || f[0] == "X")
 }
 
-// stat is what Linux says of a process, from its state on; nil where no file tells.
+// stat returns what Linux says of a process, starting with its state, or nil if there is no file.
 func stat(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil
 	}
-	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // behind the name, which may have any bytes
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // behind the name, which may contain any bytes
 }
 
-// Born tells processes apart that have a number one after the other: when it began, since which start of the machine. It is "" where
-// nobody knows.
+// Born distinguishes processes that have the same number one after another: by when they began, and since which
+// start of the machine. It is "" if unknown.
 func Born(pid int) string {
 	const begun = 19 // clock ticks since the machine started
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -71,17 +71,17 @@ func Born(pid int) string {
 	return f[begun] + " " + strings.TrimSpace(string(boot))
 }
 
-// Ended reports whether a process has ended, and takes leave of it if it was a child of this one.
+// Ended reports whether a process has ended. If it was a child of this process, Ended waits for it.
 func Ended(pid int) bool {
 	var st syscall.WaitStatus
 	got, err := syscall.Wait4(pid, &st, syscall.WNOHANG, nil)
 	return err == nil && got == pid || !Alive(pid)
 }
 
-// Stop asks a process to end, which may be gone already.
+// Stop asks a process to end. The process may be gone already.
 func Stop(pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }
 
-// Kill ends a process at once. One that is gone is no error.
+// Kill kills a process. It is no error if the process is gone.
 func Kill(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
 		return err
@@ -89,7 +89,7 @@ func Kill(pid int) error {
 	return nil
 }
 
-// Shell is a command line as the user's shell runs it.
+// Shell returns a command that runs line in the user's shell.
 func Shell(line string) *exec.Cmd { return exec.Command("/bin/sh", "-c", line) }
 
 // Broken reports whether a write failed because nobody reads the pipe any more.

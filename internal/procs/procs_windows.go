@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A Group is a process and what it starts: a job object. What the process starts in the moment before it is in there stays outside.
+// A Group is a process and everything it starts: a job object. What the process starts before it is in the job
+// object stays outside.
 type Group struct {
 	mu  sync.Mutex // guards job
 	job windows.Handle
 }
 
-// Start starts a command as the first of a group, which ends with this process at the latest.
+// Start starts a command as the first process of a group. The group ends with this process at the latest.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := newJob()
 	if err != nil {
@@ -28,12 +29,12 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 		g.Kill()
 		return nil, err
 	}
-	// A process that has ended already cannot be put there, and need not be.
+	// A process that has already ended cannot be added, and need not be.
 	_ = cmd.Process.WithHandle(func(h uintptr) { _ = windows.AssignProcessToJobObject(job, windows.Handle(h)) })
 	return g, nil
 }
 
-// newJob makes a job object that ends with its last handle, and all that is in it.
+// newJob makes a job object that ends with its last handle, as does everything in it.
 func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -48,7 +49,7 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// Kill ends the whole group. It may be called at any time, also twice.
+// Kill kills the whole group. It may be called at any time, and twice.
 func (g *Group) Kill() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,12 +60,12 @@ func (g *Group) Kill() {
 	}
 }
 
-// Detach lets a command that is not started yet outlive this process and its terminal.
+// Detach makes a command that is not started yet outlive this process and its terminal.
 func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
 }
 
-// Alive reports whether there is such a process.
+// Alive reports whether a process exists.
 func Alive(pid int) bool {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if pid <= 0 || err != nil {
@@ -75,7 +76,7 @@ func Alive(pid int) bool {
 	return err == nil && event == uint32(windows.WAIT_TIMEOUT)
 }
 
-// Born tells processes apart that have a number one after the other: when it began. It is "" where nobody knows.
+// Born distinguishes processes that have the same number one after another: by when they began. It is "" if unknown.
 func Born(pid int) string {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if pid <= 0 || err != nil {
@@ -92,10 +93,10 @@ func Born(pid int) string {
 // Ended reports whether a process has ended.
 func Ended(pid int) bool { return !Alive(pid) }
 
-// Stop ends a process: this system has no way to ask one that has no window. Daemons are made to be killed.
+// Stop kills a process: this system cannot ask a process without a window to end. Daemons are built to survive that.
 func Stop(pid int) { _ = Kill(pid) }
 
-// Kill ends a process at once. One that is gone is no error.
+// Kill kills a process. It is no error if the process is gone.
 func Kill(pid int) error {
 	h, err := windows.OpenProcess(windows.PROCESS_TERMINATE, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
@@ -111,13 +112,14 @@ func Kill(pid int) error {
 	return nil
 }
 
-// Shell is a command line as the user's shell runs it: sh, if there is one (Git brings it), otherwise the system's.
+// Shell returns a command that runs line in the user's shell: sh, if there is one (Git brings it), otherwise the
+// system's.
 func Shell(line string) *exec.Cmd {
 	if sh, err := exec.LookPath("sh"); err == nil {
 		return exec.Command(sh, "-c", line)
 	}
 	cmd := exec.Command("cmd.exe")
-	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /S /C "` + line + `"`} // as it stands: cmd has quotes of its own
+	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /S /C "` + line + `"`} // cmd has its own quoting
 	return cmd
 }
 

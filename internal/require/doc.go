@@ -1,7 +1,6 @@
-// Package require is for tests that need something of the machine: a program, root,
-// a small file system. Such a test skips where it is missing, with the reason, unless
-// the variable MILLRACE_REQUIRE, a comma list, names what it needs: then it fails,
-// so that a test cannot stop running unnoticed.
+// Package require is for tests that need something of the machine: a program, root, a small file system. Such a test
+// is skipped, with the reason, if that is missing. But if the variable MILLRACE_REQUIRE, a comma-separated list,
+// names what it needs, it fails, so that no test stops running unnoticed.
 //
-// Call [Tool], [Root], [Netns], [Tmpfs] or [Stress] first thing in the test.
+// Call [Tool], [Root], [Netns], [Tmpfs] or [Stress] at the beginning of the test.
 package require

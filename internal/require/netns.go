@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Netns wants network namespaces with bridges, and nft in them: root, iproute2, nftables, and a kernel that
-// lets root.
+// Netns requires network namespaces with bridges, and nft in them: root, iproute2, nftables, and a kernel that
+// allows it.
 func Netns(t testing.TB) {
 	t.Helper()
 	Root(t)
@@ -21,7 +21,7 @@ func Netns(t testing.TB) {
 	}
 }
 
-// tryNetns makes a namespace and what is needed in it, once for all tests of this process, and removes it.
+// tryNetns makes a namespace and the rest, once for all tests of this process, and removes it.
 var tryNetns = sync.OnceValue(func() error {
 	name := fmt.Sprintf("probe%d", os.Getpid())
 	defer exec.Command("ip", "netns", "del", name).Run()

@@ -14,7 +14,7 @@ import (
 // Env names the variable that lists what must not be missing.
 const Env = "MILLRACE_REQUIRE"
 
-// Tool returns the path of a program: mawk, python3, gzip, zstd, docker, chromium.
+// Tool requires a program, such as mawk, zstd or docker, and returns its path.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -24,7 +24,7 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Root wants the rights of root.
+// Root requires the rights of root.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -40,8 +40,8 @@ func Stress(t testing.TB) {
 	}
 }
 
-// Faults skips a test that breaks a cluster and waits for it to mend, unless MILLRACE_FAULTS or
-// MILLRACE_STRESS is set (make faults). CI runs them all; together they take minutes.
+// Faults skips a test that breaks a cluster and waits for its recovery, unless MILLRACE_FAULTS or MILLRACE_STRESS is
+// set (make faults). CI runs them all; together they take minutes.
 func Faults(t testing.TB) {
 	t.Helper()
 	if os.Getenv("MILLRACE_FAULTS") == "" && !Stressed() {
@@ -60,14 +60,14 @@ func missing(t testing.TB, name, reason string) {
 	t.Skipf("skipped: %s", reason)
 }
 
-// Required reports whether a comma list names something.
+// Required reports whether a comma-separated list contains a name.
 func Required(name, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(s string) bool {
 		return strings.TrimSpace(s) == name
 	})
 }
 
-// Chromium wants a browser that starts, and returns its path.
+// Chromium requires a browser that starts, and returns its path.
 func Chromium(t testing.TB) string {
 	t.Helper()
 	path := Tool(t, "chromium")
@@ -80,8 +80,8 @@ func Chromium(t testing.TB) string {
 	return path
 }
 
-// Docker wants an engine that answers, and docker-compose. Such tests make images and containers, so
-// they run only where they are asked for.
+// Docker requires a running Docker engine and docker-compose. Such tests make images and containers, so they run
+// only on request.
 func Docker(t testing.TB) {
 	t.Helper()
 	if !slices.Contains(strings.Split(os.Getenv(Env), ","), "docker") {

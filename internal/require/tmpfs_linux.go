@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Tmpfs mounts a file system of that many bytes in memory, which is gone when the
-// test ends, and returns its directory. It needs root, and a machine that lets root
-// mount.
+// Tmpfs mounts a file system of that size in memory, which is removed when the test ends, and returns its directory.
+// It requires root, and a machine that allows root to mount.
 func Tmpfs(t testing.TB, options string) string {
 	t.Helper()
 	Root(t)

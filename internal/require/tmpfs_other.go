@@ -4,7 +4,7 @@ package require
 
 import "testing"
 
-// Tmpfs wants a file system in memory, which only Linux mounts this way.
+// Tmpfs requires a file system in memory, which only Linux mounts this way.
 func Tmpfs(t testing.TB, _ string) string {
 	t.Helper()
 	missing(t, "tmpfs", "file systems in memory are Linux's")

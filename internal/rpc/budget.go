@@ -7,30 +7,29 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Budget bounds what callers can make a server hold. Nodes are trusted with what they need; the
-// others are counted by user, by job for tasks, by address for those who have no name. A zero field means
-// its default. On a server without TLS callers are whom they say, and all of a machine's share few names: there
-// the defaults for one caller are those for all.
+// A Budget bounds what callers can make a server hold. Nodes are trusted and not counted. Others are counted by
+// user, tasks by job, and callers without a name by address. A zero field means its default. A server without TLS
+// believes what callers say, and all callers of a machine share few names, so there the defaults for one caller are
+// those for all.
 type Budget struct {
-	// Conns is how many connections one caller may have; 0 means 256. The tasks of a job have 16 times
-	// as many. Larger: more work at once, about 50 kB of memory each.
+	// Conns is how many connections one caller may have; 0 means 256. The tasks of a job may have 16 times as many.
+	// Larger: more work at once, about 50 kB of memory each.
 	Conns int
-	// Calls is how many calls of one caller may be under way; 0 means 4 for each connection that it may have.
+	// Calls is how many calls of one caller may be under way; 0 means 4 for each allowed connection.
 	Calls int
-	// Bytes is what the requests of one caller that are read or under way, counted twice because they are decoded,
-	// and answers that it has not taken may be in all; 0 means 24 MiB. The tasks of
-	// a job have twice as many.
+	// Bytes is the total size of one caller's requests that are read or under way, counted twice because they are
+	// decoded, and of its pending answers; 0 means 24 MiB. The tasks of a job may have twice as much.
 	Bytes int64
-	// Total is the same for all callers. The first 64 KiB of a message are free. 0 means 256 MiB.
+	// Total is the same for all callers together. The first 64 KiB of a message are free. 0 means 256 MiB.
 	Total int64
 	// Message bounds a request of a user; 0 means 4 MiB. Nodes and tasks have ServerConfig.MaxMessage.
 	Message int
-	// Strangers is how many connections may not have said yet whose they are; 0 means 256. When
-	// there are more, those longest here of the address with the most are closed.
+	// Strangers is how many connections may be unauthenticated; 0 means 256. If there are more, the oldest ones of
+	// the address with the most are closed.
 	Strangers int
-	// Rate is the least bytes a second at which a message must come; 0 means 8 KiB. Larger: slow networks fail.
+	// Rate is the minimum rate of a message in bytes per second; 0 means 8 KiB. Larger: slow networks fail.
 	Rate int64
-	// Grace is the time that a message may take beyond its bytes by the rate; 0 means 10 s.
+	// Grace is the time that a message may take beside its size divided by Rate; 0 means 10 s.
 	Grace time.Duration
 	// Idle is how long a connection may have no call under way; 0 means 5 minutes.
 	Idle time.Duration
@@ -62,7 +61,7 @@ func (b Budget) withDefaults(trusting bool, maxMessage int) Budget {
 	return b
 }
 
-// limit is how large a request of a caller may be.
+// limit returns the size limit of a caller's requests.
 func (b *Budget) limit(c Caller, maxMessage int) int {
 	if c.Node != "" || c.Job != "" {
 		return maxMessage
@@ -70,7 +69,7 @@ func (b *Budget) limit(c Caller, maxMessage int) int {
 	return b.Message
 }
 
-// allowed is how long n bytes may take.
+// allowed returns how long n bytes may take.
 func (b *Budget) allowed(n int) time.Duration {
 	return b.Grace + time.Duration(int64(n)*int64(time.Second)/b.Rate)
 }
@@ -79,10 +78,10 @@ func (b *Budget) allowed(n int) time.Duration {
 type holding struct {
 	conns, calls int
 	bytes        int64 // of messages
-	large        int64 // of them those that count in the total
+	large        int64 // those bytes that count in the total
 }
 
-// message is what n bytes of one message count for.
+// message returns what n bytes of one message count as.
 func message(n, times int) holding {
 	return holding{bytes: int64(n) * int64(times), large: max(0, int64(n)-smallMessage) * int64(times)}
 }
@@ -94,7 +93,7 @@ func (h holding) plus(o holding, sign int) holding {
 	}
 }
 
-// An account names whom something is counted for. The zero account is that of nodes: it is not counted.
+// An account identifies for whom something is counted. The zero account is for nodes, which are not counted.
 type account struct {
 	name  string
 	tasks bool
@@ -110,7 +109,7 @@ func accountOf(c Caller) account {
 	return account{c.name(), c.Job != ""}
 }
 
-// books hold what callers have.
+// books record what callers hold.
 type books struct {
 	budget Budget
 
@@ -119,7 +118,7 @@ type books struct {
 	accounts map[account]holding
 }
 
-// take enters something into an account, or says why not.
+// take adds something to an account, or returns why not.
 func (b *books) take(a account, h holding) error {
 	if a.name == "" {
 		return nil
@@ -138,7 +137,7 @@ func (b *books) take(a account, h holding) error {
 	return nil
 }
 
-// excess says what an account would have too much of. What it has already is nobody's fault now.
+// excess returns what an account would have too much of. Only what is added counts.
 func (b *books) excess(a account, add, now holding) string {
 	conns, calls, bytes := b.budget.Conns, b.budget.Calls, b.budget.Bytes
 	if a.tasks {
@@ -155,7 +154,7 @@ func (b *books) excess(a account, add, now holding) string {
 	return ""
 }
 
-// give takes something out of an account.
+// give removes something from an account.
 func (b *books) give(a account, h holding) {
 	if a.name == "" {
 		return

@@ -16,8 +16,8 @@ import (
 // ClientConfig says who a client is and how it reaches others.
 type ClientConfig struct {
 	User  string // on whose behalf calls are made
-	Node  string // our name, if we are a node
-	At    string // the node we run on, if we are not one: for its counts
+	Node  string // our name if we are a node
+	At    string // the node we run on if we are not a node, for its counts
 	Token string // a task's token
 	// Dial reaches an address; nil means TCP with a timeout of 3 s.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
@@ -67,7 +67,7 @@ func NewClient(cfg ClientConfig) *Client {
 	return c
 }
 
-// Meter counts what this client sent and received, by address.
+// Meter counts what this client has sent and received, by address.
 func (c *Client) Meter() *Meter { return c.cfg.Meter }
 
 func (c *Client) dial(ctx context.Context, peer Peer) (net.Conn, error) {
@@ -87,7 +87,7 @@ func (c *Client) dialWith(ctx context.Context, peer Peer, prepare func(net.Conn)
 	return conn, nil
 }
 
-// dialBulk makes a connection for Get; it speaks TLS by itself, and HTTP need not know.
+// dialBulk makes a connection for Get. It does TLS itself, and HTTP need not know.
 func (c *Client) dialBulk(ctx context.Context, _, addr string) (net.Conn, error) {
 	return c.dialWith(ctx, Peer{addr, Control}, widen)
 }
@@ -100,8 +100,8 @@ func (c *Client) introduce(h http.Header) {
 	}
 }
 
-// Get asks for bulk data by HTTP. The path has a slash in front; the caller closes the
-// body. A status other than 200 and 206 is an error of its kind.
+// Get requests bulk data by HTTP. The path begins with a slash; the caller closes the body. A status other than 200
+// and 206 is an error of its kind.
 func (c *Client) Get(ctx context.Context, addr, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *Client) Get(ctx context.Context, addr, path string) (*http.Response, er
 	return resp, nil
 }
 
-// Call makes a call and waits for the answer. A peer that cannot be reached, or dies
-// meanwhile, is wire.Unavailable: the call may or may not have been carried out.
+// Call makes a call and waits for the answer. If a peer cannot be reached, or dies meanwhile, it is
+// wire.Unavailable: the call may or may not have been carried out.
 func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, req Req) (Resp, error) {
 	var resp Resp
 	body, f, err := encode(&req, true)
@@ -145,8 +145,8 @@ func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, re
 	return resp, nil
 }
 
-// connTo returns the connection to an address, making it if need be. Callers that come
-// while it is being made wait for the same one.
+// connTo returns the connection to an address, and makes it if needed. Other callers meanwhile wait for the same
+// connection.
 func (c *Client) connTo(ctx context.Context, addr string) (*clientConn, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -237,11 +237,10 @@ func (c *Client) handshake(conn net.Conn, addr, path, proto string, args []byte)
 	return in, nil
 }
 
-// ErrClosed is what calls on a client that was closed return: to try again is of no use.
+// ErrClosed is the error of calls on a closed client: retrying is useless.
 var ErrClosed = wire.Errorf(wire.Canceled, "the client is closed")
 
-// Close breaks all connections, those too that are being made, and waits for what read them. It may be called
-// twice.
+// Close breaks all connections, including those being made, and waits for their readers. It may be called twice.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// A form says how a frame's payload is written: JSON, or the message's own binary form where it
-// has one. A caller says whether it can read a binary answer. Plain HTTP is always JSON.
+// A form says how a frame's payload is encoded: JSON, or the message's own binary form if it has one. A caller says
+// whether it can read a binary answer. Plain HTTP is always JSON.
 type form uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	knownForms  = binaryBody | binaryReply
 )
 
-// encode writes the message that v points to, in binary form if it has one and may be.
+// encode encodes the message that v points to, in binary form if it has one and that is allowed.
 func encode(v any, binary bool) ([]byte, form, error) {
 	if m, ok := v.(encoding.BinaryAppender); ok && binary {
 		body, err := m.AppendBinary(make([]byte, 0, 128))
@@ -26,7 +26,7 @@ func encode(v any, binary bool) ([]byte, form, error) {
 	return body, 0, err
 }
 
-// decode reads a message into what v points to.
+// decode decodes a message into what v points to.
 func decode(body []byte, f form, v any) error {
 	if f&binaryBody == 0 {
 		return json.Unmarshal(body, v)
@@ -38,7 +38,7 @@ func decode(body []byte, f form, v any) error {
 	return m.UnmarshalBinary(body)
 }
 
-// answers is the form in which an answer can be read into what v points to.
+// answers returns the form in which v can read an answer.
 func answers(v any) form {
 	if _, ok := v.(encoding.BinaryUnmarshaler); ok {
 		return binaryReply

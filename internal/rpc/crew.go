@@ -5,21 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// A crew answers the calls of one connection, each by a goroutine. Those that are done wait a while
-// for more: a new goroutine would have to grow its stack again, which took a quarter of the time of a
-// short call.
+// A crew answers the calls of one connection, each in a goroutine. Finished goroutines wait a while for more calls:
+// a new one would have to grow its stack again, which took a quarter of the time of a short call.
 type crew struct {
 	calls chan func()
 	idle  atomic.Int32
 	wg    sync.WaitGroup
 }
 
-// maxIdle is how many may wait.
+// maxIdle is how many goroutines may wait.
 const maxIdle = 32
 
 func newCrew() *crew { return &crew{calls: make(chan func())} }
 
-// do runs fn beside the caller. It must not be called after or beside close.
+// do runs fn in another goroutine. It must not be called during or after close.
 func (c *crew) do(fn func()) {
 	select {
 	case c.calls <- fn:
@@ -40,7 +39,7 @@ func (c *crew) work(fn func()) {
 	}
 }
 
-// close waits until all is done.
+// close waits until all calls are done.
 func (c *crew) close() {
 	close(c.calls)
 	c.wg.Wait()

@@ -7,11 +7,11 @@
 // upgraded to frames, on which many calls are under way at once. [Call] uses the second:
 // it is several times as fast, and the death of a peer ends its calls at once.
 //
-// Bulk data has two forms as well: plain HTTP handlers ([Server.HandleHTTP]), from which
-// files go out by sendfile, and [Server.HandleStream], which hands over the connection.
+// Bulk data has two forms as well: plain HTTP handlers ([Server.HandleHTTP]), from which files are sent with
+// sendfile, and [Server.HandleStream], which hands over the connection.
 //
 // Every byte is counted by peer and kind in a [Meter]; a [Shaper] may slow it down.
 //
-// Duties: a Server and a Client are closed by their owner, which waits for what they
-// started. A handler must return when its context ends.
+// A Server and a Client must be closed by their owner; Close waits for what they started. A handler must return when
+// its context ends.
 package rpc

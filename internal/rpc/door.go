@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A door holds connections that have not authenticated yet. When more come than it has space for, it closes the oldest connection of
-// the address that has the most, so that no address can keep others out. Handshakes take turns.
+// A door holds connections that have not authenticated yet. When it is full, it closes the oldest connection of the
+// address that has the most, so that no address can keep others out. Handshakes take turns.
 type door struct {
 	space int
 	all   int // turns
@@ -16,17 +16,17 @@ type door struct {
 	mu      sync.Mutex // guards the fields below
 	waiting *list.List // of *countedConn, longest first
 	byHost  map[string]int
-	turns   int            // that nobody has
+	turns   int            // free turns
 	queue   []*countedConn // for a turn, longest first
-	used    time.Duration  // of turns, less what was free
-	last    time.Time      // used changed
+	used    time.Duration  // time used by turns, less what was free
+	last    time.Time      // when used last changed
 }
 
 func newDoor(space, turns int) *door {
 	return &door{space: space, waiting: list.New(), byHost: map[string]int{}, all: turns, turns: turns}
 }
 
-// enter lets a connection in, and another one out if there is no space. When it closes it leaves.
+// enter admits a connection. If there is no space, it closes another one, which then leaves.
 func (d *door) enter(c *countedConn) {
 	d.mu.Lock()
 	c.place = d.waiting.PushBack(c)
@@ -37,12 +37,12 @@ func (d *door) enter(c *countedConn) {
 	}
 	d.mu.Unlock()
 	if out != nil {
-		_ = out.Close() // it is a stranger's
+		_ = out.Close() // it belongs to a stranger
 	}
 }
 
-// longest removes and returns the oldest connection of the address that has the most. It prefers connections that have sent nothing
-// to those that wait for their turn.
+// longest removes and returns the oldest connection of the address that has the most. It prefers connections that
+// have sent nothing to those that wait for their turn.
 func (d *door) longest() net.Conn {
 	most := ""
 	for host, n := range d.byHost {
@@ -63,7 +63,7 @@ func (d *door) longest() net.Conn {
 	return out
 }
 
-// leave is for connections that are known now, or closed. A second time does nothing.
+// leave removes a connection that is authenticated now, or closed. A second call does nothing.
 func (d *door) leave(c *countedConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,7 +83,7 @@ func (d *door) remove(c *countedConn) {
 	}
 }
 
-// A doorListener counts connections, and lets them in by the door.
+// A doorListener counts connections and passes them to the door.
 type doorListener struct {
 	net.Listener
 	s *Server

@@ -40,7 +40,7 @@ type header struct {
 	form    form
 }
 
-// appendFrame appends a whole frame to buf.
+// appendFrame appends a frame to buf.
 func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
 	at := len(buf)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(name)+len(payload)))
@@ -66,7 +66,7 @@ func readFrame(r io.Reader, limit int) (header, []byte, error) {
 	return h, payload, err
 }
 
-// readHeader reads the beginning of a frame.
+// readHeader reads the header of a frame.
 func readHeader(r io.Reader, limit int) (h header, raw [headerSize]byte, err error) {
 	if _, err := io.ReadFull(r, raw[:]); err != nil {
 		return h, raw, err
@@ -89,7 +89,7 @@ func readHeader(r io.Reader, limit int) (h header, raw [headerSize]byte, err err
 	return h, raw, nil
 }
 
-// headerSum is the checksum of a header.
+// headerSum returns the checksum of a header.
 func headerSum(raw [headerSize]byte) uint32 { return codec.AddSum(codec.Sum(raw[:4]), raw[8:]) }
 
 // readPayload reads the last n bytes of a frame; sum is the checksum of what came before.

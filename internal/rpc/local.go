@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// HandleFresh is Handle for methods whose answers are made for the one who asks, and shared with nobody: Local hands them over as they
-// are. An answer of thousands of rows costs more to write down and to read than to make.
+// HandleFresh is Handle for methods that make a new answer for each caller and share it with nobody, so that Local
+// can pass it on as it is. Encoding and decoding an answer of thousands of rows costs more than making it.
 func HandleFresh[Req, Resp any](s *Server, m Method[Req, Resp], fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
 	do := handle(s, m, false, fn)
 	known := s.methods[m.Name]
@@ -24,7 +24,7 @@ func HandleFresh[Req, Resp any](s *Server, m Method[Req, Resp], fn func(ctx cont
 	s.methods[m.Name] = known
 }
 
-// Local calls a method in the name of a caller without a connection, as a plain HTTP request would.
+// Local calls a method in the name of a caller without a connection, like a plain HTTP request.
 func (s *Server) Local(ctx context.Context, c Caller, name string, req, resp any) (err error) {
 	m, err := s.find(c, []byte(name))
 	if err != nil {

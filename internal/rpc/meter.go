@@ -25,8 +25,8 @@ const (
 	Circuit Traffic = wire.CircuitTraffic // map output by an optical circuit
 )
 
-// A Peer is one line of a Meter: whom bytes were exchanged with, the node's name where it is
-// known, else the address, and what for.
+// A Peer is one line of a Meter: with whom bytes were exchanged (the node's name if known, else the address), and
+// for what.
 type Peer struct {
 	Name string
 	What Traffic
@@ -38,7 +38,7 @@ type Meter struct {
 	peers map[Peer]*counts
 }
 
-// maxPeers bounds a Meter: callers may call themselves what they like.
+// maxPeers bounds a Meter, since callers choose their names.
 const maxPeers = 8192
 
 type counts struct{ sent, received atomic.Int64 }
@@ -74,46 +74,46 @@ func (m *Meter) Read() map[Peer]Bytes {
 	return out
 }
 
-// A Shaper delays a transfer of n bytes between this process and a peer, as a slower
-// network would. It may block; it returns early when the transfer is given up.
+// A Shaper delays a transfer of n bytes between this process and a peer, as a slower network would. It may block. It
+// returns early when the transfer is given up.
 type Shaper interface {
-	// Route says as what an answer of so many bytes goes to a peer. together says that more goes with it that counts as one
-	// with it.
+	// Route returns as what traffic an answer of that many bytes goes to a peer. together says that it counts as one
+	// with others.
 	Route(p Peer, bytes int64, together bool) Traffic
-	// Send is for n bytes of an answer that was announced, or with nil of anything else.
+	// Send is called for n bytes of an answer that was announced, or with nil for anything else.
 	Send(p Peer, n int, t *Transfer)
 	Receive(p Peer, n int)
 }
 
-// A Transfer is an answer whose length was announced. It is the Shaper's, to know what is still to come.
+// A Transfer is an answer whose length was announced. It tells the Shaper what is still to come.
 type Transfer struct {
-	Due  int64 // bytes that have not been sent
-	Seen int64 // for its own use
+	Due  int64 // bytes not sent yet
+	Seen int64 // for the Shaper's own use
 }
 
-// shapeStep is how much moves between two questions to the Shaper, and counts as sent when it has: on a slow link that many share a
-// large one would take seconds, and who watches the link would see it idle, and then overfull.
+// shapeStep is how many bytes move between two calls of the Shaper, and are counted when they have moved. On a slow
+// link that many share, a larger step would take seconds, and an observer would see the link idle and then overfull.
 const shapeStep = 16 << 10
 
-// sendStep is how much moves between two counts without a Shaper.
+// sendStep is how many bytes move between two counts without a Shaper.
 const sendStep = 1 << 20
 
-// A countedConn counts, and shapes, what passes. It keeps ReadFrom, without which files
-// would not go out by sendfile.
+// A countedConn counts and shapes what passes. It implements ReadFrom, without which files would not be sent with
+// sendfile.
 type countedConn struct {
 	net.Conn
 	peer   atomic.Pointer[peerCounts]
 	shaper Shaper
-	answer atomic.Pointer[Transfer] // that is being sent, if it was announced
+	answer atomic.Pointer[Transfer] // the one being sent, if it was announced
 
 	// Of connections to a server.
 	server *Server
 	host   string
-	place  *list.Element           // at the door; its mutex guards it
-	turn   turn                    // at the door; as above
-	writes bool                    // as above
-	known  atomic.Bool             // it has left the door
-	owner  atomic.Pointer[account] // whom it is counted for
+	place  *list.Element           // at the door, whose mutex guards it
+	turn   turn                    // likewise
+	writes bool                    // likewise
+	known  atomic.Bool             // has left the door
+	owner  atomic.Pointer[account] // for whom it is counted
 }
 
 type peerCounts struct {
@@ -127,15 +127,14 @@ func countConn(c net.Conn, m *Meter, s Shaper, peer Peer) *countedConn {
 	return cc
 }
 
-// rename says who the peer turned out to be, and what for; what was counted before stays where
-// it was.
+// rename sets who the peer turned out to be, and the kind of traffic. What was counted before stays where it is.
 func (c *countedConn) rename(m *Meter, peer Peer) {
 	if old := c.peer.Load(); old == nil || old.Peer != peer {
 		c.peer.Store(&peerCounts{peer, m.of(peer)})
 	}
 }
 
-// belongs says whose the connection is, once.
+// belongs sets the owner of the connection, once.
 func (c *countedConn) belongs(a account) error {
 	c.server.door.leave(c)
 	if c.owner.Load() != nil {
@@ -151,7 +150,7 @@ func (c *countedConn) belongs(a account) error {
 	return nil
 }
 
-// Close gives back what the connection is counted for.
+// Close releases what the connection is counted for.
 func (c *countedConn) Close() error {
 	if c.server != nil {
 		c.server.door.leave(c)
@@ -199,7 +198,7 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// ReadFrom hands a file to the system in steps.
+// ReadFrom passes a file to the system in steps.
 func (c *countedConn) ReadFrom(r io.Reader) (int64, error) {
 	rf, ok := c.Conn.(io.ReaderFrom)
 	if !ok {

@@ -10,25 +10,25 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A frameConn writes and reads frames. Writes of many goroutines are gathered: while one
-// of them is in the system call the others append to the next buffer.
+// A frameConn writes and reads frames. It collects writes of many goroutines: while one of them is in the system
+// call, the others append to the next buffer.
 type frameConn struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	limit    int
-	patience func(n int) time.Duration // how long a write of n bytes may take; nil: for ever
+	patience func(n int) time.Duration // how long a write of n bytes may take; nil: forever
 
 	mu      sync.Mutex // guards the fields below
-	buf     []byte     // frames not yet handed to the system
+	buf     []byte     // frames not yet passed to the system
 	spare   []byte     // the other buffer
-	writing bool       // somebody is in conn.Write
+	writing bool       // some goroutine is in conn.Write
 	room    sync.Cond  // signalled when buf was taken
 	err     error      // the first failed write
 }
 
 const (
 	maxGather = 4 << 20  // bounds what waits to be written; a sender past it waits
-	maxSpare  = 64 << 10 // bounds a buffer that a connection keeps for its next frames: a user may have hundreds of connections
+	maxSpare  = 64 << 10 // bounds the buffer that each of a user's many connections keeps for its next frames
 )
 
 func newFrameConn(c net.Conn, in *bufio.Reader, limit int) *frameConn {
@@ -59,7 +59,7 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 	}
 	f.writing = true
 	f.mu.Unlock()
-	runtime.Gosched() // those who are about to send something too get into the same write
+	runtime.Gosched() // lets others who are about to send join the same write
 	f.mu.Lock()
 	for f.err == nil && len(f.buf) > 0 {
 		out := f.buf
@@ -80,7 +80,7 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 	return f.err
 }
 
-// write hands bytes to the system. A connection on which that failed is of no use any more.
+// write passes bytes to the system. After a failure the connection is unusable.
 func (f *frameConn) write(b []byte) error {
 	if f.patience != nil {
 		_ = f.conn.SetWriteDeadline(time.Now().Add(f.patience(len(b)))) // an error shows when it is written

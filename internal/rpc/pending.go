@@ -48,7 +48,7 @@ func (cc *clientConn) failure() error {
 
 func (cc *clientConn) broken() bool { return cc.failure() != nil }
 
-// fail ends the connection and every call on it. Only the first reason counts.
+// fail ends the connection and every call on it. Only the first error counts.
 func (cc *clientConn) fail(err error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -88,8 +88,8 @@ func (cc *clientConn) readAll() {
 	}
 }
 
-// take removes a call from the books; nil if nobody waits for it any more. The channel
-// has room for one answer and gets at most one.
+// take removes and returns a pending call, or nil if nobody waits for it any more. The channel has room for one
+// answer and gets at most one.
 func (cc *clientConn) take(id uint64) chan answer {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -110,8 +110,8 @@ func (cc *clientConn) begin() (uint64, chan answer, error) {
 	return cc.next, ch, nil
 }
 
-// mute is how long a connection may carry no answer at all while a call runs out of time before it is given
-// up. After a cut TCP waits up to as long as the cut lasted before it sends again; a new connection does not.
+// mute is how long a connection may carry no answer at all, while a call runs out of time, before it is closed.
+// After a cut, TCP may wait as long as the cut lasted before it sends again. A new connection does not.
 const mute = 3 * time.Second
 
 func (cc *clientConn) call(ctx context.Context, method string, body []byte, f form) (answer, error) {
@@ -153,8 +153,8 @@ func ctxError(ctx context.Context, addr string) error {
 	return wire.Errorf(wire.Unavailable, "%s did not answer in time", addr)
 }
 
-// Gone returns a channel that is closed when the connection to addr breaks, making the
-// connection if there is none. It is how the death of a process is seen at once.
+// Gone returns a channel that is closed when the connection to addr breaks. It makes the connection if there is
+// none. This shows the death of a process at once.
 func (c *Client) Gone(ctx context.Context, addr string) (<-chan struct{}, error) {
 	cc, err := c.connTo(ctx, addr)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Retry is how often and how patiently a call is tried again. Only errors whose kind is
-// retryable are; the call must be one that may be carried out twice.
+// A Retry says how often and how patiently to retry a call. Only errors of a retryable kind are retried. It must be
+// safe to carry out the call twice.
 type Retry struct {
 	First time.Duration // pause after the first failure; doubles; 0 means 20 ms
 	Most  time.Duration // longest pause; 0 means 1 s
 	For   time.Duration // give up after this; 0 means 30 s
-	// Stubborn tries again also with a stranger: another may have the address by then.
+	// Stubborn also retries a stranger: another process may have the address by then.
 	Stubborn bool
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Caller is who stands at the other end.
+// A Caller is the peer that makes a call.
 type Caller struct {
-	User string // the person, or the owner of the job, on whose behalf
+	User string // the person, or the owner of the job, on whose behalf it calls
 	Node string // name of the peer if it is a node of the cluster
 	Job  string // the only job this caller may speak for, if it is a task
 	Addr string // where it calls from
-	// Issued is when the caller's certificate was made, in seconds.
+	// Issued is when the caller's certificate was made, in seconds since 1970.
 	Issued int64 `json:"-"`
 	// Admin is set for those who may change the cluster.
 	Admin bool
@@ -27,7 +27,7 @@ type Rule uint8
 // The rules.
 const (
 	noRule Rule = iota
-	Anyone      // health checks; tells nothing worth hiding
+	Anyone      // health checks; reveals nothing worth hiding
 	Users       // any caller whose identity is known
 	Nodes       // masters and workers only
 	Admins      // those who may change the cluster
@@ -80,11 +80,11 @@ func (r Rule) String() string {
 	return [...]string{"nobody", "anyone", "known users", "nodes", "administrators", "nodes and tasks", "known users and their tasks"}[min(r, Files)]
 }
 
-// An Authenticator finds out who sent a request: by its certificate, its token, or, on an
-// open cluster of one machine, by what it says.
+// An Authenticator finds out who sent a request: by the certificate, the token, or, on an open cluster of one
+// machine, by what the request says.
 type Authenticator func(r *http.Request) (Caller, error)
 
-// The headers by which callers introduce themselves.
+// The headers by which callers identify themselves.
 const (
 	userHeader  = "Millrace-User"
 	nodeHeader  = "Millrace-Node"
@@ -92,16 +92,16 @@ const (
 	tokenHeader = "Millrace-Token"
 )
 
-// Trusting believes what callers say about themselves. It is for clusters that listen on
-// the loopback interface only, where whoever can connect could as well read the files.
+// Trusting believes what callers say about themselves. It is for clusters that listen only on the loopback
+// interface, where anyone who can connect could also read the files.
 func Trusting(r *http.Request) (Caller, error) {
 	c := Caller{User: r.Header.Get(userHeader), Node: r.Header.Get(nodeHeader), Addr: r.RemoteAddr}
 	c.Admin = c.User != ""
 	return c, nil
 }
 
-// ThisMachine is Trusting for servers that listen on the loopback interface only. It refuses requests that were sent to
-// another name: a page of the web can make its own name mean this machine, and would then be believed.
+// ThisMachine is Trusting for servers that listen only on the loopback interface. It refuses requests that were sent
+// to another name: a web page can make its own name resolve to this machine and would then be believed.
 func ThisMachine(r *http.Request) (Caller, error) {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// The HTTP server logs what strangers do to it; we do not.
+// discardLog drops what the HTTP server logs about strangers.
 var discardLog = log.New(io.Discard, "", 0)
 
 const (
@@ -33,7 +33,7 @@ var statusOf = map[wire.Kind]int{
 	wire.Unavailable: 503, wire.Stale: 410, wire.Corrupt: 500, wire.Canceled: 499, wire.TooLarge: 413,
 }
 
-// WriteError answers a request with an error, its kind as status and in the body.
+// WriteError answers a request with an error: its kind as status, and all of it in the body.
 func WriteError(w http.ResponseWriter, err error) {
 	e := wire.ToError(err)
 	status := statusOf[e.Kind]
@@ -42,10 +42,10 @@ func WriteError(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(e) // the connection is the caller's to lose
+	_ = json.NewEncoder(w).Encode(e) // the caller may have lost the connection
 }
 
-// ReadError makes an error of a response that is not a success.
+// ReadError returns the error in an unsuccessful response.
 func ReadError(resp *http.Response) error {
 	e := &wire.Error{}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -58,7 +58,7 @@ func ReadError(resp *http.Response) error {
 	return wire.Errorf(wire.Internal, "%s: HTTP status %s", resp.Request.URL.Path, resp.Status)
 }
 
-// serveHTTP hands a request to its route. Only methods are asked with a body: HTTP would wait for the end of one.
+// serveHTTP passes a request to its route. Only methods accept a body, since HTTP would wait for the end of one.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && !strings.HasPrefix(r.URL.Path, Prefix) {
 		refuse(w, wire.Errorf(wire.Invalid, "%s %s takes no body", r.Method, r.URL.Path))
@@ -67,14 +67,14 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// refuse answers and closes the connection. HTTP would wait for the rest of the request as long as it likes to come.
+// refuse answers and closes the connection. Otherwise HTTP would wait indefinitely for the rest of the request.
 func refuse(w http.ResponseWriter, err error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second)) // it may be closed already
 	w.Header().Set("Connection", "close")
 	WriteError(w, err)
 }
 
-// serveCall answers POST /api/v1/METHOD: first whether the caller may, then what it wants.
+// serveCall answers POST /api/v1/METHOD. It first checks whether the caller may make the call.
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	c, err := s.identify(r, Control)
 	if err != nil {
@@ -112,10 +112,10 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(resp) // as above
+	_, _ = w.Write(resp) // likewise
 }
 
-// readBody reads a request of at most n bytes, which must come in time.
+// readBody reads a request of at most n bytes, which must arrive in time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, n int) ([]byte, error) {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(s.cfg.Budget.Grace)) // an error shows when it is read
@@ -127,10 +127,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, n int) ([]byte
 	if err != nil {
 		return nil, wire.Errorf(wire.TooLarge, "request: %w", err)
 	}
-	return body, conn.SetReadDeadline(time.Time{}) // HTTP listens for the end of the connection
+	return body, conn.SetReadDeadline(time.Time{}) // HTTP waits for the end of the connection
 }
 
-// A paced reader gives the rest of a body more time as it comes.
+// A paced reader extends the deadline of a body as its bytes arrive.
 type paced struct {
 	r      io.Reader
 	began  time.Time
@@ -142,12 +142,12 @@ type paced struct {
 func (p *paced) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	if p.got += n; n > 0 {
-		_ = p.conn.SetReadDeadline(p.began.Add(p.budget.allowed(p.got))) // as above
+		_ = p.conn.SetReadDeadline(p.began.Add(p.budget.allowed(p.got))) // likewise
 	}
 	return n, err
 }
 
-// upgrade takes the connection over from HTTP after answering 101.
+// upgrade takes over the connection from HTTP after answering 101.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, proto string) (net.Conn, *bufio.Reader, bool) {
 	if r.Header.Get("Upgrade") != proto {
 		WriteError(w, wire.Errorf(wire.Invalid, "%s wants Upgrade: %s", r.URL.Path, proto))
@@ -161,7 +161,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, proto string) (
 	if !s.keep(conn) {
 		return nil, nil, false
 	}
-	_ = conn.SetDeadline(time.Time{}) // HTTP's own; an error shows at the next write
+	_ = conn.SetDeadline(time.Time{}) // set by HTTP; an error shows at the next write
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+proto+"\r\n\r\n"); err != nil {
 		s.release(conn)
 		return nil, nil, false
@@ -169,7 +169,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, proto string) (
 	return conn, rw.Reader, true
 }
 
-// A callTable holds what is under way on one connection, so that it can be cancelled.
+// A callTable holds the calls under way on one connection, so that they can be cancelled.
 type callTable struct {
 	mu      sync.Mutex // guards cancels
 	cancels map[uint64]context.CancelFunc

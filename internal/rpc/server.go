@@ -17,34 +17,34 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// ServerConfig is how a Server behaves. The zero value trusts its callers.
+// ServerConfig configures a Server. The zero value trusts its callers.
 type ServerConfig struct {
 	// Authenticate finds out who calls; nil means Trusting.
 	Authenticate Authenticator
-	// Revoked, if set, says why a caller that was identified is not served any more. It is asked at every call, on
-	// connections from before, too.
+	// Revoked, if set, returns why an identified caller is no longer served. It is called for every call, even on
+	// older connections.
 	Revoked func(Caller) error
-	// Called, if set, hears of every call of a method that Audited names, and of every call that was refused; req is nil if
+	// Called, if set, is told of every call of a method that Audited names, and of every refused call. req is nil if
 	// the request was not read. It may be called concurrently.
 	Called  func(c Caller, method string, req any, err error)
 	Audited func(method string) bool
-	// TLS, if set, is asked of every connection.
+	// TLS, if set, is required of every connection.
 	TLS *tls.Config
-	// MaxMessage bounds a request and a response; 0 means 16 MiB. Larger: fewer
-	// refusals, more memory for a stranger to ask for.
+	// MaxMessage bounds a request and a response; 0 means 16 MiB. Larger: fewer refusals, but strangers can make the
+	// server allocate more.
 	MaxMessage int
-	// MaxCalls is how many calls of one connection run at once; 0 means 256. The
-	// connection is not read while they do.
+	// MaxCalls is how many calls of one connection run at a time; 0 means 256. At that number the connection is not
+	// read.
 	MaxCalls int
 	// Budget bounds what callers make the server hold.
 	Budget Budget
 	Meter  *Meter
 	Shaper Shaper
-	// Panicked is told of a panic in a handler; the caller gets an internal error.
+	// Panicked is called with a panic in a handler. The caller gets an internal error.
 	Panicked func(method string, v any, stack []byte)
 }
 
-// DefaultMaxMessage bounds messages where the configuration does not.
+// DefaultMaxMessage is the default bound of messages.
 const DefaultMaxMessage = 16 << 20
 
 func (c ServerConfig) withDefaults() ServerConfig {
@@ -92,19 +92,19 @@ type Server struct {
 type method struct {
 	name  string
 	rule  Rule
-	quick bool // it is not told when its call is given up
+	quick bool // it is not told when its call is cancelled
 	call  func(ctx context.Context, c Caller, req []byte, f form) ([]byte, form, error)
-	here  func(ctx context.Context, c Caller, req, resp any) error // without bytes between; nil unless it is HandleFresh's
+	here  func(ctx context.Context, c Caller, req, resp any) error // calls it without encoding; nil unless HandleFresh set it
 }
 
-// A Route is one way into the server, for tests that try every one of them.
+// A Route is one way into the server. Tests try every one of them.
 type Route struct {
 	Path string
 	Rule Rule
-	Req  reflect.Type // what a method or a stream is asked with; nil for plain HTTP
+	Req  reflect.Type // type of the request of a method or stream; nil for plain HTTP
 }
 
-// Prefix begins the path of every method.
+// Prefix is the prefix of every method's path.
 const Prefix = "/api/v1/"
 
 // NewServer returns a server without methods.
@@ -138,13 +138,12 @@ func Handle[Req, Resp any](s *Server, m Method[Req, Resp], fn func(ctx context.C
 	handle(s, m, false, fn)
 }
 
-// HandleQuick is Handle for methods that wait for nobody: they need no context, and do without what
-// one costs.
+// HandleQuick is Handle for methods that never wait. They need no context, and do not pay for one.
 func HandleQuick[Req, Resp any](s *Server, m Method[Req, Resp], fn func(c Caller, req Req) (Resp, error)) {
 	handle(s, m, true, func(_ context.Context, c Caller, req Req) (Resp, error) { return fn(c, req) })
 }
 
-// handle registers a method, and returns what it does for those who do without its bytes.
+// handle registers a method and returns a function that calls it without encoding.
 func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) func(ctx context.Context, c Caller, req Req) (Resp, error) {
 	name, rule := m.Name, m.Rule
 	audited := s.cfg.Called != nil && s.cfg.Audited(m.Name)
@@ -173,8 +172,7 @@ func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(c
 	return do
 }
 
-// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes are counted
-// as what.
+// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes count as what.
 func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w http.ResponseWriter, r *http.Request, c Caller)) {
 	if rule == noRule {
 		panic("rpc: " + pattern + " has no rule")
@@ -196,15 +194,15 @@ func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w ht
 	})
 }
 
-// Refused is for handlers that answer by themselves, of plain HTTP and of streams: whom they refuse, Called hears of. Other errors,
-// and none, are nobody's business.
+// Refused is for handlers of plain HTTP and streams that decide by themselves whom to refuse. It reports refusals to
+// Called and ignores other errors, and none.
 func (s *Server) Refused(c Caller, route string, req any, err error) {
 	if err != nil && s.cfg.Called != nil && wire.KindOf(err) == wire.Denied {
 		s.cfg.Called(c, route, req, err)
 	}
 }
 
-// Routes lists every way in, sorted.
+// Routes lists all routes of the server, sorted.
 func (s *Server) Routes() []Route {
 	out := slices.Clone(s.routes)
 	slices.SortFunc(out, func(a, b Route) int {
@@ -216,7 +214,7 @@ func (s *Server) Routes() []Route {
 	return out
 }
 
-// identify finds out who calls, and from then on counts the connection's bytes there.
+// identify finds out who calls. From then on it counts the connection's bytes for that caller.
 func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	c, err := s.cfg.Authenticate(r)
 	if err == nil {
@@ -233,7 +231,7 @@ func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	return c, err
 }
 
-// connOf is the connection of a request; nil if it is none of ours.
+// connOf returns the connection of a request, or nil if it is none of ours.
 func connOf(r *http.Request) *countedConn {
 	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	if t, ok := conn.(*tls.Conn); ok {
@@ -243,8 +241,8 @@ func connOf(r *http.Request) *countedConn {
 	return cc
 }
 
-// Announce says, before an answer is written, how many bytes it has, and whether more counts as one with it: the network may
-// send it another way for that.
+// Announce says, before an answer is written, how many bytes it has, and whether more data counts as one with it:
+// the network may then send it another way.
 func (s *Server) Announce(r *http.Request, bytes int64, together bool) {
 	cc := connOf(r)
 	if cc == nil || cc.shaper == nil {
@@ -256,8 +254,8 @@ func (s *Server) Announce(r *http.Request, bytes int64, together bool) {
 	cc.answer.Store(&Transfer{Due: bytes})
 }
 
-// peerName is where a caller's bytes go to: its node, or the node it says it runs on, which is
-// believed for counting only.
+// peerName returns for whom a caller's bytes are counted: its node, or the one on which it claims to run, which is
+// believed only here.
 func peerName(r *http.Request, c Caller) string {
 	if c.Node != "" {
 		return c.Node
@@ -268,7 +266,7 @@ func peerName(r *http.Request, c Caller) string {
 	return hostOf(r.RemoteAddr)
 }
 
-// Serve answers calls from a listener until Close. Several may be served at once.
+// Serve answers calls from a listener until Close. It may serve several at once.
 func (s *Server) Serve(l net.Listener) error {
 	l = doorListener{l, s}
 	if s.cfg.TLS != nil {
@@ -294,8 +292,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// keep remembers a connection that was taken from the HTTP server, until release. It is
-// false if the server has been closed.
+// keep remembers, until release, a connection taken over from the HTTP server. It is false if the server has been
+// closed.
 func (s *Server) keep(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -316,7 +314,7 @@ func (s *Server) release(c net.Conn) {
 	s.wg.Done()
 }
 
-// find returns a method if a caller may call it.
+// find returns a method if the caller may call it.
 func (s *Server) find(c Caller, name []byte) (method, error) {
 	m, ok := s.methods[string(name)]
 	if !ok {

@@ -23,12 +23,11 @@ type session struct {
 	f     *frameConn
 	calls *callTable
 	crew  *crew
-	slots chan struct{} // taken by calls under way
-	busy  atomic.Int32  // how many
+	slots chan struct{} // one is taken by each call under way
+	busy  atomic.Int32  // how many are taken
 }
 
-// serveFrames answers the calls of one upgraded connection until it breaks; then their
-// contexts end.
+// serveFrames answers the calls of one upgraded connection until it breaks. Then their contexts end.
 func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
 	c, err := s.identify(r, Control)
 	if err != nil {
@@ -55,8 +54,8 @@ func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait returns when the first byte of a frame is there. A connection on which nothing is under way may
-// be silent for a while only.
+// wait returns when the first byte of a frame has arrived. A connection without a call under way may be silent only
+// for a while.
 func (v *session) wait() error {
 	for v.f.in.Buffered() == 0 {
 		idle := v.busy.Load() == 0
@@ -68,14 +67,14 @@ func (v *session) wait() error {
 	return nil
 }
 
-// hurry sets the time by which n bytes more must be there.
+// hurry sets the deadline for n more bytes.
 func (v *session) hurry(n int) {
 	if v.f.in.Buffered() < n {
-		_ = v.f.conn.SetReadDeadline(time.Now().Add(v.s.cfg.Budget.allowed(n))) // as above
+		_ = v.f.conn.SetReadDeadline(time.Now().Add(v.s.cfg.Budget.allowed(n))) // likewise
 	}
 }
 
-// next reads one frame and does what it says.
+// next reads one frame and acts on it.
 func (v *session) next(ctx context.Context) error {
 	v.hurry(headerSize)
 	h, raw, err := readHeader(v.f.in, v.f.limit)
@@ -96,7 +95,7 @@ func (v *session) next(ctx context.Context) error {
 	return wire.Errorf(wire.Invalid, "a server gets no replies")
 }
 
-// call reads a call, if the caller may make it, and answers it beside.
+// call reads a call, if the caller may make it, and answers it in another goroutine.
 func (v *session) call(ctx context.Context, h header, raw [headerSize]byte) error {
 	name, err := v.f.in.Peek(int(h.nameLen))
 	if err != nil {
@@ -104,7 +103,7 @@ func (v *session) call(ctx context.Context, h header, raw [headerSize]byte) erro
 	}
 	sum, size := codec.AddSum(headerSum(raw), name), int(h.length)-len(name)
 	m, taken, err := v.judge(name, size)
-	_, _ = v.f.in.Discard(len(name)) // it is there
+	_, _ = v.f.in.Discard(len(name)) // it is buffered
 	if err != nil {
 		v.send(h, nil, 0, err)
 		_, err = io.CopyN(io.Discard, v.f.in, int64(size))
@@ -118,7 +117,7 @@ func (v *session) call(ctx context.Context, h header, raw [headerSize]byte) erro
 	v.slots <- struct{}{}
 	v.busy.Add(1)
 	if !m.quick {
-		ctx = v.calls.begin(ctx, h) // here: its cancellation may be the next frame
+		ctx = v.calls.begin(ctx, h) // now, since its cancellation may be the next frame
 	}
 	v.crew.do(func() {
 		v.answer(ctx, h, m, body)
@@ -132,7 +131,7 @@ func (v *session) call(ctx context.Context, h header, raw [headerSize]byte) erro
 	return nil
 }
 
-// judge says whether a call may be made: by the rule of its method and the budget of its caller.
+// judge returns why a call may not be made: because of the rule of its method or the budget of its caller.
 func (v *session) judge(name []byte, size int) (method, holding, error) {
 	m, err := v.s.find(v.c, name)
 	if err == nil && size > v.limit {
@@ -168,5 +167,5 @@ func (v *session) send(h header, resp []byte, form form, err error) {
 			resp = []byte(`{"kind":0,"text":"error cannot be encoded"}`)
 		}
 	}
-	_ = v.f.send(header{id: h.id, kind: kind, form: form}, "", resp) // the reader of the connection sees it break
+	_ = v.f.send(header{id: h.id, kind: kind, form: form}, "", resp) // if it fails, the connection's reader notices
 }

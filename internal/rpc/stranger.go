@@ -10,10 +10,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// ErrStranger marks a peer that has another key, or none where we have one, or the other way round. Waiting does not help.
+// ErrStranger marks a peer with another key, or with no key while we have one, or the other way round. Waiting does
+// not help.
 var ErrStranger = errors.New("it is not of this cluster")
 
-// unanswered is the error of a peer that did not answer, or not as we speak.
+// unanswered returns the error for a peer that did not answer, or not in our protocol.
 func unanswered(addr string, err error) error {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		err = fmt.Errorf("%w: it has no key, so leave out --key and unset MILLRACE_KEY", ErrStranger)
@@ -24,13 +25,14 @@ func unanswered(addr string, err error) error {
 	return wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
 }
 
-// stranger is out of reach, and will be.
+// stranger is the error of a peer that stays unreachable.
 type stranger struct{ text string }
 
 func (s *stranger) Error() string   { return s.text }
 func (s *stranger) Unwrap() []error { return []error{ErrStranger, wire.Unavailable} }
 
-// wantsKey reports whether a response is what a server with a key answers to a caller without, before any of our code is asked.
+// wantsKey reports whether a response is what a server with a key sends to a caller without one, before any of our
+// code runs.
 func wantsKey(resp *http.Response, body []byte) bool {
 	return resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server")
 }

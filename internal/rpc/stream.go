@@ -15,10 +15,10 @@ import (
 // A Stream is a connection that belongs to one transfer. What it carries counts as blocks.
 type Stream struct {
 	net.Conn
-	In *bufio.Reader // read from here: it may hold bytes already
+	In *bufio.Reader // read from here, since it may already hold bytes
 }
 
-// Read takes what In holds first.
+// Read reads first what In holds.
 func (s *Stream) Read(p []byte) (int, error) { return s.In.Read(p) }
 
 type stream struct {
@@ -26,8 +26,7 @@ type stream struct {
 	serve func(ctx context.Context, c Caller, args []byte, s *Stream)
 }
 
-// HandleStream registers a transfer by name. The connection is closed when fn returns, and
-// when the server is closed.
+// HandleStream registers a transfer by name. The connection is closed when fn returns or the server is closed.
 func HandleStream[Args any](s *Server, name string, rule Rule, fn func(ctx context.Context, c Caller, args Args, st *Stream)) {
 	if _, taken := s.streams[name]; taken || rule == noRule {
 		panic(fmt.Sprintf("rpc: stream %q is registered already, or has no rule", name))
@@ -68,9 +67,9 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	st.serve(s.base, c, args, &Stream{conn, in})
 }
 
-// Stream opens a transfer: a connection of its own. The arguments, as JSON, must fit a
-// header of HTTP: some tens of kilobytes. When ctx ends before the transfer is open it
-// fails; after that ctx has no say, and the caller closes the stream.
+// Stream opens a transfer on a connection of its own. The arguments, as JSON, must fit in an HTTP header: some tens
+// of kilobytes. The transfer fails if ctx ends before it is open. After that ctx has no effect, and the caller
+// closes the stream.
 func (c *Client) Stream(ctx context.Context, addr, name string, args any) (*Stream, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// A turn lets a connection at the door make the server work: to find out whose it is takes a handshake of half a millisecond of a
-// processor. While all processors are at handshakes nobody looks for what has come on other connections, so there are half as many turns. A connection
-// has one from when bytes of it are there until it waits for more, answers or leaves; none waits for the network
-// meanwhile. Whose address has fewest at the door is next.
+// A turn lets a connection at the door make the server work: a handshake takes half a millisecond of a processor.
+// While all processors are busy with handshakes, nobody notices what arrives on other connections, so there are half
+// as many turns. A connection has its turn from the arrival of bytes until it waits for more, answers or leaves; it
+// never waits for the network meanwhile. The address with the fewest connections at the door is next.
 type turn struct {
-	since time.Time     // it has it
-	ready chan struct{} // closed when it has it, or has left; nil unless it waits
+	since time.Time     // since when it has a turn
+	ready chan struct{} // closed when it gets its turn, or has left; nil unless it waits
 }
 
-// When there are many, turns pause, so that strangers take a quarter of the time that turns could. The first do not: all workers of a
-// cluster come back at once, and so do the tasks of a job.
+// When there are many, turns pause, so that strangers take a quarter of the time that they could. The first ones do
+// not: all workers of a cluster may come back at once, as may the tasks of a job.
 const (
 	turnShare = 4
-	turnBurst = 100 * time.Millisecond // of turns, before they pause
-	maxPause  = 4 * time.Millisecond   // where others have the processors, a turn takes long and is little work
+	turnBurst = 100 * time.Millisecond // total length of turns before they pause
+	maxPause  = 4 * time.Millisecond   // if others have the processors, a turn takes long and is little work
 )
 
-// work returns when the connection has its turn, or needs none.
+// work returns when the connection has a turn or needs none.
 func (c *countedConn) work() {
 	if c.server == nil || c.known.Load() {
 		return
@@ -32,7 +32,7 @@ func (c *countedConn) work() {
 	}
 }
 
-// rest gives back what work took.
+// rest returns the turn that work took.
 func (c *countedConn) rest() {
 	if c.server == nil || c.known.Load() {
 		return
@@ -43,8 +43,8 @@ func (c *countedConn) rest() {
 	d.giveUp(c)
 }
 
-// writing says that a write begins or has ended. Meanwhile the connection has no turn, also if HTTP reads on beside: its peer may never
-// take what is written.
+// writing notes that a write begins or has ended. Meanwhile the connection has no turn, even if HTTP reads, because
+// its peer may never accept what is written.
 func (c *countedConn) writing(now bool) {
 	if c.server == nil || c.known.Load() {
 		return
@@ -57,7 +57,7 @@ func (c *countedConn) writing(now bool) {
 	}
 }
 
-// ask gets into the queue for a turn. Unless it is there at once, ask returns what to wait for.
+// ask joins the queue for a turn. It returns what to wait for, or nil if the connection needs no turn.
 func (d *door) ask(c *countedConn) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *door) ask(c *countedConn) chan struct{} {
 	return ready
 }
 
-// giveUp takes a connection's turn, or its place in the queue for one.
+// giveUp gives up a connection's turn, or its place in the queue for one.
 func (d *door) giveUp(c *countedConn) {
 	switch {
 	case c.turn.ready != nil:
@@ -91,13 +91,13 @@ func (d *door) giveUp(c *countedConn) {
 	c.turn = turn{}
 }
 
-// back is for a turn that is to be had again.
+// back makes a turn available again.
 func (d *door) back() {
 	d.turns++
 	d.serve()
 }
 
-// pause is how long a turn that began then is nobody's.
+// pause returns how long to hold back a turn that began at since.
 func (d *door) pause(since time.Time) time.Duration {
 	now := time.Now()
 	took := now.Sub(since)
@@ -109,7 +109,7 @@ func (d *door) pause(since time.Time) time.Duration {
 	return min((turnShare-1)*took, maxPause)
 }
 
-// serve hands out turns.
+// serve gives out turns.
 func (d *door) serve() {
 	for d.turns > 0 && len(d.queue) > 0 {
 		c := d.next()
@@ -119,7 +119,7 @@ func (d *door) serve() {
 	}
 }
 
-// next takes out of the queue who has waited longest of the address with the fewest connections here.
+// next takes from the queue the oldest connection of the address with the fewest at the door.
 func (d *door) next() *countedConn {
 	at := 0
 	for i, c := range d.queue {

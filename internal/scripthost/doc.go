@@ -6,7 +6,8 @@
 //	...
 //	h.Close()
 //
-// The process calls [Serve]. Before it answers the first question it holds the script to what every policy promises, in random
-// situations. Whoever starts it bounds its memory. An answer that comes too late, a script that takes more of the asker's
-// time than it may, and a process that has ended are errors of the policy (script.Policy.Err), which decides nothing from then on.
+// The process calls [Serve]. Before it answers the first question, it checks in random situations that the script
+// keeps what every policy promises. Whoever starts the process bounds its memory. A late answer, a script that takes
+// more of the caller's time than allowed, and a process that has ended are errors of the policy (script.Policy.Err),
+// which decides nothing from then on.
 package scripthost

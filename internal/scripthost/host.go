@@ -18,16 +18,18 @@ import (
 	"github.com/millrace/millrace/scheduler/script"
 )
 
-// Limits are what a script may take of who asks it.
+// Limits are what a script may use.
 type Limits struct {
-	// Load is how long reading the script and trying it may take. Default 10 s.
+	// Load is how long loading and checking the script may take. Default 10 s.
 	Load time.Duration
-	// Answer is how long one answer may take. Default 1 s: workers report every second, and die after ten without an answer.
+	// Answer is how long one answer may take. Default 1 s: workers report every second, and die after ten seconds
+	// without an answer.
 	Answer time.Duration
-	// Share is the part of the asker's time that answers may take, and Burst how much at once. Defaults 0.25 and 2 s.
+	// Share is the part of the caller's time that answers may take, and Burst how much at once. Defaults 0.25 and 2
+	// s.
 	Share float64
 	Burst time.Duration
-	// Situations is in how many random situations the script is tried first; 0: none, because it has been.
+	// Situations is in how many random situations the script is checked first; 0 if that has been done.
 	Situations int
 }
 
@@ -38,8 +40,8 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	maxAnswer = 64 << 10 // bytes of a line of the process
-	maxSaid   = 4 << 10  // of what it says when it ends
+	maxAnswer = 64 << 10 // bytes in a line of the process
+	maxSaid   = 4 << 10  // bytes of what it prints before it ends
 )
 
 // A Host is a script that runs in a process of its own.
@@ -53,7 +55,7 @@ type Host struct {
 	pipe  io.Closer // to the process
 	out   *bufio.Reader
 	said  tail
-	late  atomic.Bool // it was ended because it took too long
+	late  atomic.Bool // it was killed because it took too long
 	begun time.Time   // when left was counted
 	left  time.Duration
 
@@ -63,7 +65,8 @@ type Host struct {
 
 var _ script.Asker = (*Host)(nil)
 
-// Start starts the process, gives it the script and waits until it has been read and tried, or ctx ends. The command is not started yet.
+// Start starts the process, gives it the script and waits until it has been loaded and checked, or ctx ends. The
+// command is not started yet.
 func Start(ctx context.Context, cmd *exec.Cmd, name, text string, limits Limits) (*Host, error) {
 	if len(text) > script.MaxText {
 		return nil, fmt.Errorf("%s: a script has at most %d bytes, not %d", name, script.MaxText, len(text))
@@ -77,7 +80,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, name, text string, limits Limits)
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr, cmd.WaitDelay = &h.said, time.Second // whatever it has started may hold its pipes
+	cmd.Stderr, cmd.WaitDelay = &h.said, time.Second // its children may still hold its pipes
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the process of the script %s: %w", name, err)
 	}
@@ -95,10 +98,10 @@ func Start(ctx context.Context, cmd *exec.Cmd, name, text string, limits Limits)
 	return h, nil
 }
 
-// Policy is the script's.
+// Policy returns the script's policy.
 func (h *Host) Policy() *script.Policy { return h.policy }
 
-// Ask implements script.Asker. It is the policy that calls it.
+// Ask implements script.Asker. The policy calls it.
 func (h *Host) Ask(q *script.Question) (script.Answer, error) {
 	now := time.Now()
 	h.left = min(h.limits.Burst, h.left+time.Duration(float64(now.Sub(h.begun))*h.limits.Share))
@@ -116,7 +119,7 @@ func (h *Host) Ask(q *script.Question) (script.Answer, error) {
 	return a.Answer, err
 }
 
-// exchange writes a line and reads one. A process that takes too long is ended.
+// exchange writes a line and reads one. It kills a process that takes too long.
 func (h *Host) exchange(write, read any, limit time.Duration, what string) error {
 	timer := time.AfterFunc(limit, func() {
 		h.late.Store(true)
@@ -142,17 +145,17 @@ func (h *Host) exchange(write, read any, limit time.Duration, what string) error
 	return fmt.Errorf("%s: the process of the script has ended: %w", h.name, err)
 }
 
-// lastWords ends the process and returns what it said.
+// lastWords ends the process and returns what it printed.
 func (h *Host) lastWords() string {
-	_ = h.Close() // why it ended is what it says
+	_ = h.Close() // the output says why it ended
 	return strings.TrimPrefix(strings.TrimSpace(h.said.String()), "millrace: ")
 }
 
-// Close ends the process and waits for it. It may be called twice, and beside Ask, which then fails.
+// Close ends the process and waits for it. It may be called twice, and during Ask, which then fails.
 func (h *Host) Close() error {
 	h.closing.Do(func() {
-		_ = h.pipe.Close()       // it ends by itself
-		_ = h.cmd.Process.Kill() // or does not
+		_ = h.pipe.Close()       // a good process ends by itself
+		_ = h.cmd.Process.Kill() // another does not
 		_ = h.cmd.Wait()         // it was killed
 		close(h.closed)
 	})
@@ -160,10 +163,10 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// Closed is closed when the process has ended.
+// Closed returns a channel that is closed when the process has ended.
 func (h *Host) Closed() <-chan struct{} { return h.closed }
 
-// tail keeps the beginning of what a process says.
+// tail keeps the beginning of a process's output.
 type tail struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer

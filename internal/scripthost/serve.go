@@ -21,13 +21,13 @@ type order struct {
 	Situations int
 }
 
-// loaded is the first that it writes.
+// loaded is the first line that it writes.
 type loaded struct {
 	Form script.Form
 	Err  string `json:",omitempty"`
 }
 
-// answer is each further one.
+// answer is each further line.
 type answer struct {
 	script.Answer
 	Err string `json:",omitempty"`
@@ -36,11 +36,11 @@ type answer struct {
 const (
 	maxQuestion = 64 << 20 // bytes: some hundred thousand jobs
 	maxErr      = 4 << 10
-	// abandoned is after how long the process ends if whoever asked does not end it: it may have ended itself.
+	// abandoned is after how long a question ends the process, if its caller does not: that may be gone.
 	abandoned = time.Minute
 )
 
-// Serve reads a script and answers questions about it until there are no more. leave ends the process, with what is said.
+// Serve reads a script and answers questions about it until there are no more. leave ends the process with a reason.
 func Serve(in io.Reader, out io.Writer, leave func(why string)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxQuestion)
@@ -82,7 +82,7 @@ func reply(p *script.Program, line []byte) (a answer) {
 	return a
 }
 
-// load reads a script and tries it.
+// load loads a script and checks it.
 func load(line []byte) (*script.Program, error) {
 	var o order
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -97,7 +97,7 @@ func load(line []byte) (*script.Program, error) {
 	found := examine.Policy(func() scheduler.Policy {
 		again, err := script.New(o.Name, o.Text)
 		if err != nil {
-			panic(err) // it could be read before
+			panic(err) // it was parsed before
 		}
 		return again
 	}, examine.Promises{HoldsReduces: true}, o.Situations, nil)

@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// CheckOpen refuses to let a daemon without a key listen for other machines, because without a key every caller is believed. A daemon
-// with no gossip address does not gossip.
+// CheckOpen refuses to let a daemon without a key listen for other machines, because without a key every caller is
+// believed. A daemon without a gossip address does not gossip.
 func CheckOpen(listen, gossip string) error {
 	if gossip != "" {
 		if err := CheckLoopback(gossip); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/rpc"
 )
 
-// PEM is a certificate with its key and the authority's certificate as text, for somebody who does
-// not have the cluster's key.
+// PEM returns a certificate with its key and the authority's certificate as text, for somebody who does not have the
+// cluster's key.
 func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 	a := k.current()
 	cert, err := a.issue(r, name, on)
@@ -29,7 +29,7 @@ func (a *authority) raw() (out [][]byte) {
 	return out
 }
 
-// textOf writes a certificate, its key and the authorities' certificates down.
+// textOf encodes a certificate, its key and the authorities' certificates.
 func textOf(cert []byte, priv any, cas [][]byte) ([]byte, error) {
 	key, err := x509.MarshalPKCS8PrivateKey(priv)
 	if err != nil {
@@ -46,7 +46,7 @@ func textOf(cert []byte, priv any, cas [][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// UserOf is the person whom such a text is for; empty if it is for nobody in particular, or not understood.
+// UserOf returns the person for whom such a text is, or "" if it is for nobody in particular or invalid.
 func UserOf(text []byte) string {
 	c, err := leafOf(text)
 	if err != nil || roleOf(c) != User && roleOf(c) != Admin {
@@ -55,7 +55,7 @@ func UserOf(text []byte) string {
 	return c.Subject.CommonName
 }
 
-// leafOf is the certificate of such a text.
+// leafOf returns the certificate in such a text.
 func leafOf(text []byte) (*x509.Certificate, error) {
 	b, _ := pem.Decode(text)
 	if b == nil {
@@ -66,7 +66,7 @@ func leafOf(text []byte) (*x509.Certificate, error) {
 
 var errNoCert = errors.New("not a certificate of a cluster (millrace cluster cert makes one)")
 
-// FromPEM is how the owner of such a text calls nodes.
+// FromPEM returns how the owner of such a text calls nodes.
 func FromPEM(text []byte) (rpc.ClientConfig, error) {
 	var cert tls.Certificate
 	roots := x509.NewCertPool()

@@ -9,16 +9,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Whoever has a certificate of a user that is still good can have a new one for the same user, without the cluster's key and without
-// showing anybody the key of their own: it is made where it is used, and only its public half is sent.
+// The owner of a user's valid certificate can get a new one for the same user, without the cluster's key and without
+// revealing a key: the new key is made where it is used, and only its public half is sent.
 
-// A Renewal is a certificate that is asked for.
+// A Renewal is a request for a certificate.
 type Renewal struct {
 	priv ed25519.PrivateKey
 	ask  wire.RenewRequest
 }
 
-// NewRenewal makes a new key of a user's own.
+// NewRenewal makes a new key for a user.
 func NewRenewal() (*Renewal, error) {
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -27,15 +27,15 @@ func NewRenewal() (*Renewal, error) {
 	return &Renewal{priv, wire.RenewRequest{Public: pub}}, nil
 }
 
-// Request is what the master has to be asked.
+// Request returns the request for the master.
 func (r *Renewal) Request() wire.RenewRequest { return r.ask }
 
-// PEM is the answer as a text for FromPEM.
+// PEM returns the answer as a text for FromPEM.
 func (r *Renewal) PEM(got *wire.Renewed) ([]byte, error) {
 	return textOf(got.Cert, r.priv, got.Authorities)
 }
 
-// Ends tells when the certificate of such a text ends, and whether half of its life is over.
+// Ends returns when the certificate in such a text ends, and whether half of its life is over.
 func Ends(text []byte, now time.Time) (end time.Time, half bool, err error) {
 	c, err := leafOf(text)
 	if err != nil {
@@ -45,7 +45,7 @@ func Ends(text []byte, now time.Time) (end time.Time, half bool, err error) {
 	return c.NotAfter, now.After(c.NotAfter.Add(-life / 2)), nil
 }
 
-// Renew makes a new certificate for a user whose present one is good. now is the time of day.
+// Renew makes a new certificate for a user whose present one is valid. now is the time of day.
 func (k *Key) Renew(c rpc.Caller, r wire.RenewRequest, now time.Time) (wire.Renewed, error) {
 	role := User
 	if c.Admin {
@@ -56,7 +56,7 @@ func (k *Key) Renew(c rpc.Caller, r wire.RenewRequest, now time.Time) (wire.Rene
 		return wire.Renewed{}, wire.Errorf(wire.Denied, "only certificates of users are renewed: nodes make theirs with the key, and those of tasks end with their job")
 	case len(r.Public) != ed25519.PublicKeySize:
 		return wire.Renewed{}, wire.Errorf(wire.Invalid, "a public key of %d bytes: must be %d", len(r.Public), ed25519.PublicKeySize)
-	case now.Unix() > c.Issued+int64(lives[role]/time.Second): // its connection is older than its end
+	case now.Unix() > c.Issued+int64(lives[role]/time.Second): // its connection has outlived it
 		return wire.Renewed{}, wire.Errorf(wire.Denied, "the certificate of user %s has ended: ask an administrator for a new one", c.User)
 	}
 	if err := k.refuses(c); err != nil {

@@ -13,13 +13,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A key file may also say whose certificates are good no more, a line each: the user, and until when they were issued.
+// A key file may also list users whose certificates are revoked, one per line: the user, and up to which time of
+// issue.
 const revokedPrefix = "revoked "
 
 // maxRevoked is how many users a file may name.
 const maxRevoked = 10_000
 
-// revocation reads such a line.
+// revocation parses such a line.
 func (a *authority) revocation(line string) (bool, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), revokedPrefix)
 	if !ok {
@@ -34,8 +35,9 @@ func (a *authority) revocation(line string) (bool, error) {
 	return true, nil
 }
 
-// CheckUser says why a user cannot have a name: it is a part of paths (/user/ann) and a word in key files, and others read it. All that
-// passes Revoke takes; Revoke takes more, because older programs made certificates for any name.
+// CheckUser returns why a user cannot have a name. A name is part of paths (/user/ann), a word in key files, and
+// read by others. Revoke accepts all names that pass, and others, because older programs made certificates for any
+// name.
 func CheckUser(name string) error {
 	why := ""
 	switch {
@@ -53,7 +55,7 @@ func CheckUser(name string) error {
 	return fmt.Errorf("user %.40q: not a name: it %s", name, why)
 }
 
-// Revoke notes in a key file that the certificates that a user has now, and those of the user's tasks, are good no more.
+// Revoke records in a key file that the present certificates of a user, and those of the user's tasks, are revoked.
 func Revoke(file, user string, now time.Time) (err error) {
 	if user == "" || len(user) > wire.MaxName || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return fmt.Errorf("user %.40q: not a name", user)
@@ -72,7 +74,7 @@ func Revoke(file, user string, now time.Time) (err error) {
 	return f.Sync()
 }
 
-// refuses says why a caller whose certificate was verified is not served any more.
+// refuses returns why a caller with a verified certificate is no longer served.
 func (k *Key) refuses(c rpc.Caller) error {
 	if at, ok := k.current().revoked[c.User]; ok && c.Node == "" && c.Issued <= at {
 		return wire.Errorf(wire.Denied, "the certificates that user %s had until %s are revoked: ask an administrator for a new one",

@@ -11,9 +11,9 @@ import (
 	"github.com/millrace/millrace/internal/tick"
 )
 
-// A key is changed while the cluster works, in three steps, each on all nodes before the next: the new key is added behind
-// the old one, and from then on believed; it is moved to the front, and used; the old one is removed. Connections that are
-// open stay so.
+// A key can be changed while the cluster works, in three steps, each on all nodes before the next: the new key is
+// added behind the old one, and from then on accepted; it is moved to the front, and used; the old one is removed.
+// Open connections stay open.
 
 func (k *Key) current() *authority {
 	k.mu.Lock()
@@ -21,7 +21,7 @@ func (k *Key) current() *authority {
 	return k.now
 }
 
-// Replace takes another text in the place of the key's. One that is not understood changes nothing.
+// Replace replaces the text of the key. An invalid text changes nothing.
 func (k *Key) Replace(text string) error {
 	a, err := parse(text)
 	if err != nil {
@@ -42,7 +42,8 @@ func (k *Key) Changed() <-chan struct{} {
 	return k.changed
 }
 
-// issuer makes a certificate, and a new one when the key has changed or half of its life is over.
+// issuer returns a function that makes a certificate, and a new one when the key has changed or half of its life is
+// over.
 func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
 	var mu sync.Mutex // guards by, cert and renew
 	var by *authority
@@ -63,22 +64,23 @@ func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
 	}
 }
 
-// Follow replaces the key when its file changes, until ctx ends, and tells what came of it. It looks so often.
+// Follow replaces the key when its file changes, until ctx ends, and calls tell with the result. It looks at this
+// interval.
 func (k *Key) Follow(ctx context.Context, every time.Duration, tell func(error)) {
 	if k.file == "" {
 		return
 	}
-	used, refused := k.text, "" // what is in force, and why what is in the file now is not
+	used, refused := k.text, "" // the text in effect, and why the file's text is refused
 	for range tick.Every(ctx, every) {
 		b, err := os.ReadFile(k.file)
 		if err != nil || bytes.Equal(b, used) {
 			continue // it may be being replaced
 		}
-		if _, err = Load(k.file); err == nil { // also who may read it
+		if _, err = Load(k.file); err == nil { // also checks who may read the file
 			err = k.Replace(string(b))
 		}
 		if err != nil && err.Error() == refused {
-			continue // this was said; it is tried again until somebody mends it
+			continue // already reported; it is tried again until somebody corrects it
 		}
 		if refused = ""; err == nil {
 			used = b

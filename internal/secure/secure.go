@@ -1,7 +1,6 @@
-// Package secure makes a cluster out of a key. Whoever has the key can derive the cluster's
-// certificate authority from it and so a certificate for any node, user or task. A caller that has only a
-// certificate is whom the certificate names. Every connection is mutually authenticated TLS; there is nothing to
-// configure beside the key.
+// Package secure secures a cluster with a key. Whoever has the key can derive the cluster's certificate authority
+// from it, and so a certificate for any node, user or task. A caller that has only a certificate is whom the
+// certificate names. Every connection is mutually authenticated TLS. There is nothing to configure but the key.
 //
 //	k, err := secure.Load("cluster.key")
 //	server := k.Server("w1")                       // for rpc.ServerConfig
@@ -30,24 +29,24 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Key is the secret of a cluster. It can be replaced while it is used: see Replace.
+// A Key is the secret of a cluster. It can be replaced while in use: see Replace.
 type Key struct {
-	file string // it was loaded from; or ""
-	text []byte // what that held
+	file string // the file it was loaded from, or ""
+	text []byte // the content of that file
 
 	mu      sync.Mutex // guards the fields below
 	now     *authority
 	changed chan struct{} // closed when now is replaced
 }
 
-// An authority is what follows from the text of a key: the first secret in it makes certificates, and those of all are
-// believed.
+// An authority is derived from the text of a key. The first secret in the text makes certificates. Those of all its
+// secrets are accepted.
 type authority struct {
 	secrets [][]byte
 	cas     []*x509.Certificate
 	caKey   ed25519.PrivateKey // of the first
 	roots   *x509.CertPool
-	revoked map[string]int64 // users whose certificates of then or before are refused; in seconds
+	revoked map[string]int64 // time of issue, in seconds, up to which a user's certificates are refused
 }
 
 const (
@@ -62,7 +61,7 @@ func Generate() string {
 	return prefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// Parse reads the text of a key: a line, or several while the key is being changed.
+// Parse parses the text of a key: one line, or several while the key is being changed.
 func Parse(text string) (*Key, error) {
 	a, err := parse(text)
 	if err != nil {
@@ -98,7 +97,7 @@ func parse(text string) (*authority, error) {
 	return a, a.derive()
 }
 
-// Load reads a key file, which nobody else may read.
+// Load reads a key file. It refuses one that others may read.
 func Load(name string) (*Key, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -119,7 +118,7 @@ func Load(name string) (*Key, error) {
 	return k, nil
 }
 
-// File is where the key was loaded from; or "".
+// File returns the file that the key was loaded from, or "".
 func (k *Key) File() string { return k.file }
 
 // sub derives a secret for one purpose.
@@ -127,7 +126,7 @@ func sub(secret []byte, purpose string, n int) ([]byte, error) {
 	return hkdf.Key(sha256.New, secret, nil, "millrace "+purpose, n)
 }
 
-// Gossip lists the keys of the cluster's gossip: with the first it is encrypted, the others are understood.
+// Gossip returns the keys of the cluster's gossip. The first one encrypts; the others are only understood.
 func (k *Key) Gossip() (out [][]byte, err error) {
 	for _, s := range k.current().secrets {
 		b, err := sub(s, "gossip", 32)
@@ -139,7 +138,7 @@ func (k *Key) Gossip() (out [][]byte, err error) {
 	return out, nil
 }
 
-// The authority is the same whenever it is derived, so its times are fixed.
+// The authority must be the same whenever it is derived, so its times are fixed.
 var (
 	caFrom = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	caTo   = time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -184,13 +183,13 @@ const (
 	Task  Role = "task"  // an attempt: its name is its job's id
 )
 
-// lives is how long certificates last. Whoever has the key makes a new one at half of it.
+// lives is how long certificates are valid. Whoever has the key makes a new one at half of that.
 var lives = map[Role]time.Duration{Node: 30 * day, User: 365 * day, Admin: 365 * day, Task: 7 * day}
 
 const day = 24 * time.Hour
 
-// skew is how far apart the clocks of a cluster may be: a certificate is good on a machine whose clock is so much
-// behind that of the machine that made it.
+// skew is how far apart the clocks of a cluster may be: a certificate is valid on a machine whose clock is that far
+// behind the issuer's.
 const skew = 24 * time.Hour
 
 // Issue makes a certificate. on is the user on whose behalf a task works.
@@ -210,7 +209,7 @@ func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: priv}, nil
 }
 
-// sign makes a certificate for whoever has the key that belongs to a public one.
+// sign makes a certificate for the owner of a public key.
 func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -227,7 +226,7 @@ func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte
 	return x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
 }
 
-// verify checks a peer's certificate against an authority; want, if not empty, is the role it must
+// verify returns the check of a peer's certificate against an authority; want, if not empty, is the role it must
 // have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
 func verify(roots func() *x509.CertPool, want Role) func(tls.ConnectionState) error {
 	return func(cs tls.ConnectionState) error {
@@ -255,7 +254,7 @@ func roleOf(c *x509.Certificate) Role {
 	return Role(c.Subject.OrganizationalUnit[0])
 }
 
-// Server is how a node of this name answers.
+// Server returns how a node of this name serves.
 func (k *Key) Server(node string) (rpc.ServerConfig, error) {
 	cert := k.issuer(Node, node, "")
 	if _, err := cert(); err != nil {
@@ -268,7 +267,7 @@ func (k *Key) Server(node string) (rpc.ServerConfig, error) {
 	}}, nil
 }
 
-// Client is how somebody calls nodes.
+// Client returns how a role calls nodes.
 func (k *Key) Client(r Role, name, on string) (rpc.ClientConfig, error) {
 	cert := k.issuer(r, name, on)
 	if _, err := cert(); err != nil {
@@ -288,7 +287,7 @@ func clientConfig(cert func() (*tls.Certificate, error), roots func() *x509.Cert
 	}}
 }
 
-// identify tells callers by their certificates, which the handshake has verified.
+// identify identifies callers by their certificates, which the handshake has verified.
 func identify(r *http.Request) (rpc.Caller, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return rpc.Caller{}, wire.Errorf(wire.Denied, "no certificate")

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/chart"
 )
 
-// An Estimate is a mean over repetitions with its 95 % confidence interval, from
-// Student's t distribution. The interval of a single value is the value.
+// An Estimate is a mean over repetitions with its 95 % confidence interval, from Student's t distribution. The
+// interval of a single value is that value.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -28,8 +28,8 @@ func NewEstimate(x []float64) Estimate {
 	return Estimate{m, m - half, m + half, len(x)}
 }
 
-// LeaveOneOut estimates a figure of n values together, such as a ratio of means, with an interval by leaving out one of them at a time. of has the
-// figure without one value, or of all of them for -1.
+// LeaveOneOut estimates a figure of n values together, such as a ratio of means. It gets the interval by leaving out
+// one value at a time. of returns the figure without one value, or of all values for -1.
 func LeaveOneOut(n int, of func(without int) float64) Estimate {
 	all := of(-1)
 	if n < 2 {
@@ -43,7 +43,7 @@ func LeaveOneOut(n int, of func(without int) float64) Estimate {
 	return Estimate{Mean: all, Low: all + e.Low - e.Mean, High: all + e.High - e.Mean, N: n}
 }
 
-// Text prints an estimate with its interval, if it has one.
+// Text returns an estimate with its interval, if it has one.
 func (e Estimate) Text() string {
 	if e.N < 2 {
 		return Text(e.Mean)
@@ -51,13 +51,13 @@ func (e Estimate) Text() string {
 	return Text(e.Mean) + " (" + Text(e.Low) + " to " + Text(e.High) + ")"
 }
 
-// Bar draws an estimate beside what was published; NaN where nothing was.
+// Bar returns a bar for an estimate beside what was published; NaN if nothing was.
 func (e Estimate) Bar(label string, published float64) chart.Bar {
 	r := e.Interval()
 	return chart.Bar{Label: label, Value: e.Mean, Low: r.Low, High: r.High, Published: published}
 }
 
-// Interval is that of an estimate, as charts draw it: a single value has none.
+// Interval returns the interval of an estimate as charts draw it. A single value has none.
 func (e Estimate) Interval() chart.Interval {
 	if e.N < 2 {
 		return chart.Interval{Low: math.NaN(), High: math.NaN()}

@@ -1,5 +1,5 @@
-// Package stats computes what experiments and comparisons say of numbers: means, quantiles, intervals, fairness. It also
-// prints a number as reports do.
+// Package stats computes statistics of experiments and comparisons: means, quantiles, intervals, fairness. It also
+// formats numbers for reports.
 package stats
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Mean is NaN of nothing.
+// Mean returns the mean, or NaN of nothing.
 func Mean(x []float64) float64 { return Sum(x) / float64(len(x)) }
 
-// Sum adds in the order of the slice.
+// Sum adds values in the order of the slice.
 func Sum(x []float64) (sum float64) {
 	for _, v := range x {
 		sum += v
@@ -21,7 +21,7 @@ func Sum(x []float64) (sum float64) {
 	return sum
 }
 
-// Sorted returns the values in order.
+// Sorted returns the values in ascending order.
 func Sorted(x []float64) []float64 { return slices.Sorted(slices.Values(x)) }
 
 // Quantile interpolates between order statistics at position q*(n-1) (spec/slowdown 2.2). The slice is sorted.
@@ -37,10 +37,10 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (pos-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Median is the middle value of a slice that need not be sorted.
+// Median returns the middle value of a slice that need not be sorted.
 func Median(x []float64) float64 { return Quantile(Sorted(x), 0.5) }
 
-// Deviation is the standard deviation of a sample.
+// Deviation returns the standard deviation of a sample.
 func Deviation(x []float64) float64 {
 	if len(x) < 2 {
 		return 0
@@ -52,7 +52,7 @@ func Deviation(x []float64) float64 {
 	return math.Sqrt(sum / float64(len(x)-1))
 }
 
-// Jain is Jain's index of fairness: 1 when all values are equal, 1/n when one has everything.
+// Jain returns Jain's index of fairness: 1 if all values are equal, 1/n if one has everything.
 func Jain(x []float64) float64 {
 	var sum, square float64
 	for _, v := range x {
@@ -73,7 +73,7 @@ func Range(x []float64) (low, mean, high float64) {
 	return low, mean, high
 }
 
-// Normal is the quantile function of the standard normal distribution.
+// Normal returns a quantile of the standard normal distribution.
 func Normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Lognormal draws with a given mean and coefficient of variation.
@@ -82,7 +82,7 @@ func Lognormal(rng *rand.Rand, mean, cv float64) float64 {
 	return mean * math.Exp(math.Sqrt(s2)*rng.NormFloat64()-s2/2)
 }
 
-// Text prints about three digits.
+// Text formats a number with about three digits.
 func Text(f float64) string {
 	switch a := math.Abs(f); {
 	case a >= 1000:
@@ -95,7 +95,7 @@ func Text(f float64) string {
 	return fmt.Sprintf("%.3g", f)
 }
 
-// Texts prints numbers in a row, as Text does each.
+// Texts formats numbers in a row, each as Text does.
 func Texts(x ...float64) string {
 	out := make([]string, len(x))
 	for i, v := range x {
@@ -104,7 +104,7 @@ func Texts(x ...float64) string {
 	return strings.Join(out, ", ")
 }
 
-// Span prints the mean of values with its unit, and the smallest and the largest.
+// Span formats the mean of values with its unit, and the smallest and the largest.
 func Span(x []float64, unit string) string {
 	low, mean, high := Range(x)
 	return fmt.Sprintf("%s %s (%s to %s)", Text(mean), unit, Text(low), Text(high))

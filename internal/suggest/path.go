@@ -6,11 +6,12 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// MostNames is how many names of a directory are worth comparing with one that is not there.
+// MostNames is how many names in a directory are worth comparing with a missing one.
 const MostNames = 1000
 
-// Path asks for the path nearest to one that is not there, at the end of a sentence; nothing if none is near. The last directory of the path that
-// can be listed has a name like the one that it lacks. list gives the names in a directory, or as many of them as are worth comparing.
+// Path returns a question about the path nearest to a missing one, for the end of a sentence, or nothing if none is
+// near. It compares names in the deepest directory of the path that can be listed. list returns the names in a
+// directory, or as many of them as are worth comparing.
 func Path(p string, list func(dir string) ([]string, error)) string {
 	rest := ""
 	for p = path.Clean(p); ; {

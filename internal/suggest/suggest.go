@@ -1,4 +1,4 @@
-// Package suggest finds what somebody meant who named something that is not there.
+// Package suggest guesses what somebody meant who named something that does not exist.
 //
 //	suggest.Unknown("policy", "fiar", []string{"fair", "fifo"}) // unknown policy "fiar": did you mean fair? (known: fair, fifo)
 package suggest
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Unknown is the error about a name that is none of those that are known.
+// Unknown returns an error about a name that is not among the known ones.
 func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s (known: %s)", what, name, Meant(name, known), strings.Join(known, ", "))
 }
 
-// Meant asks for the nearest known name, at the end of a sentence; nothing if none is near.
+// Meant asks for the nearest known name, at the end of a sentence, or is "" if none is near.
 func Meant(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return ": did you mean " + near + "?"
@@ -21,12 +21,12 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// Nearest is the known name with the fewest slips of the keyboard to it, or nothing if none is near: one slip for each three letters,
-// and fewer than letters.
+// Nearest returns the known name that takes the fewest typing slips to reach, or nothing if none is near: one slip
+// for each three letters, and fewer than letters.
 func Nearest(name string, known []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, k := range known {
-		if len(k) < len(name)+least && len(name) < len(k)+least { // else too far, and not worth counting
+		if len(k) < len(name)+least && len(name) < len(k)+least { // otherwise too far, and not worth counting
 			if n := slips(strings.ToLower(name), strings.ToLower(k)); n < least && n < len(name) {
 				best, least = k, n
 			}
@@ -35,7 +35,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// slips counts letters that are missing, too many, wrong, or swapped with their neighbour (optimal string alignment).
+// slips counts letters that are missing, superfluous, wrong, or swapped with their neighbour (optimal string
+// alignment).
 func slips(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

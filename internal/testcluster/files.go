@@ -25,7 +25,7 @@ func (c *Cluster) Put(path, text string) {
 	}
 }
 
-// Parts returns what the parts of an output hold, in order, and the names of what else is there.
+// Parts returns the contents of an output's parts, in order, and the names of everything else there.
 func (c *Cluster) Parts(dir string) (parts, others []string) {
 	c.t.Helper()
 	list, err := c.DFS.ListAll(context.Background(), dir)
@@ -50,7 +50,7 @@ func (c *Cluster) Parts(dir string) (parts, others []string) {
 	return parts, others
 }
 
-// Get returns the code and the body of an answer; code 0 and the error where there is none.
+// Get returns the code and the body of an answer, or code 0 and the error.
 func Get(t testing.TB, cl *http.Client, url string) (int, string) {
 	t.Helper()
 	resp, err := cl.Get(url)

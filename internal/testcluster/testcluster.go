@@ -1,5 +1,5 @@
-// Package testcluster is a master and some workers in one process, on loopback and on the test's
-// own disks. They are the real ones; a worker can be stopped without a word and started again.
+// Package testcluster runs a real master and some workers in one process, on loopback and on the test's own disks. A
+// worker can be stopped without notice and started again.
 package testcluster
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/millrace/millrace/worker"
 )
 
-// Config is what a cluster is like.
+// Config configures a cluster.
 type Config struct {
 	Workers int
 	Racks   int // 0 means 1
@@ -34,7 +34,7 @@ type Config struct {
 	Worker  func(c *worker.Config)
 	// Key makes the cluster a secure one.
 	Key *secure.Key
-	// Build makes jobs; nil means the built-in ones.
+	// Build makes jobs. Nil means the built-in ones.
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 }
 
@@ -88,10 +88,10 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	return c
 }
 
-// Key is the key of a secure cluster.
+// Key returns the key of a secure cluster.
 func (c *Cluster) Key() *secure.Key { return c.cfg.Key }
 
-// NewClient returns a caller of this role; whoever asks for it closes it.
+// NewClient returns a client with this role. The caller must close it.
 func (c *Cluster) NewClient(role secure.Role, name string) *rpc.Client {
 	cfg := rpc.ClientConfig{}
 	if c.cfg.Key != nil {
@@ -125,7 +125,7 @@ func (c *Cluster) stop() {
 	}
 }
 
-// StartMaster starts the master, again where it was.
+// StartMaster starts the master, at its former address if it ran before.
 func (c *Cluster) StartMaster() {
 	c.t.Helper()
 	cfg := master.DefaultConfig()
@@ -150,7 +150,7 @@ func (c *Cluster) StartMaster() {
 	c.Master, c.Addr = m, m.Addr()
 }
 
-// startMaster waits for the address of the master before to be free.
+// startMaster waits for the previous master's address to become free.
 func startMaster(cfg master.Config) (m *master.Master, err error) {
 	for range 100 {
 		var op *net.OpError
@@ -179,7 +179,7 @@ func (c *Cluster) program(p *wire.Program) (master.Program, error) {
 	return master.Describe(stages), nil
 }
 
-// Start starts the worker, again on the disk it had.
+// Start starts the worker, on its former disk if it ran before.
 func (n *Node) Start() {
 	c := n.c
 	cfg := worker.DefaultConfig()
@@ -199,7 +199,7 @@ func (n *Node) Start() {
 	n.Worker = w
 }
 
-// startWorker waits for the directory of the worker before to be free: a command that this process is just starting has its lock
+// startWorker waits for the previous worker's directory to become free. A command just being started holds its lock
 // until it runs.
 func startWorker(cfg worker.Config) (w *worker.Worker, err error) {
 	for range 100 {
@@ -211,7 +211,7 @@ func startWorker(cfg worker.Config) (w *worker.Worker, err error) {
 	return w, err
 }
 
-// Stop ends the worker without a word.
+// Stop stops the worker without notice.
 func (n *Node) Stop() {
 	if n.Worker == nil {
 		return
@@ -231,7 +231,7 @@ func (c *Cluster) Nodes() []wire.NodeStatus {
 	return list
 }
 
-// Submit submits a job of built-in words.
+// Submit submits a built-in job with its arguments.
 func (c *Cluster) Submit(spec wire.JobSpec, words ...string) wire.JobID {
 	c.t.Helper()
 	spec.Program = wire.Program{Builtin: words[0], Args: words[1:]}
@@ -270,17 +270,17 @@ func (c *Cluster) Finish(id wire.JobID) wire.JobStatus {
 	return s
 }
 
-// Wait waits until something is true.
+// Wait waits until done returns true.
 func (c *Cluster) Wait(what string, done func() bool) {
 	c.t.Helper()
 	for begin := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > 2*time.Minute { // the race detector on a busy machine
+		if time.Since(begin) > 2*time.Minute { // for the race detector on a busy machine
 			c.t.Fatalf("waited two minutes: %s", what)
 		}
 	}
 }
 
-// Status asks about a job; the zero value if the master does not answer.
+// Status returns a job's status, or the zero value if the master does not answer.
 func (c *Cluster) Status(id wire.JobID) wire.JobStatus {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Every yields the time once every d, until ctx ends. The first comes after d; one that finds its consumer busy is left out.
+// Every yields the time every d until ctx ends, first after d. It skips a tick if its consumer is busy.
 func Every(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		t := time.NewTicker(d)

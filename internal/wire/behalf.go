@@ -1,12 +1,12 @@
 package wire
 
-// Behalf is where a request says on whose behalf it is made, and whether that one may do everything. The server fills both in:
-// what a client says about itself counts for nothing.
+// Behalf is a request that says on which user's behalf it is made, and whether that user may do everything. The
+// server fills in both and ignores what a client says.
 type Behalf interface {
 	Behalf() (user *string, super *bool)
 }
 
-// Held is a request about a file that is open for writing; the server fills in whose file it must be.
+// Held is a request about a file that is open for writing. The server fills in who must own the file.
 type Held interface {
 	HeldBy() *string
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/internal/codec"
 )
 
-// The calls that clients make most often have a binary form beside JSON: it costs a tenth of the time. A
-// message is a byte that says which it is, then its fields in order: numbers as varints, texts
-// with their length in front, flags as bits of one byte, the first in the lowest.
+// The calls that clients make most often have a binary form beside JSON, which costs a tenth of the time. A message
+// is a byte for its kind, then its fields in order: numbers as varints, texts with their length in front, flags as
+// bits of one byte, the first in the lowest.
 const (
 	pathForm byte = iota + 1
 	infoForm
@@ -18,7 +18,7 @@ const (
 	completeForm
 )
 
-// open begins a message of a kind.
+// open starts reading a message of a kind.
 func open(b []byte, kind byte) codec.Reader {
 	r := codec.NewReader(b)
 	if r.Byte() != kind {
@@ -27,7 +27,7 @@ func open(b []byte, kind byte) codec.Reader {
 	return r
 }
 
-// ended is an error unless all of a message was there and nothing follows.
+// ended returns an error unless a message is complete and nothing follows.
 func ended(r *codec.Reader, what string) error {
 	if err := r.End(); err != nil {
 		return Errorf(Invalid, "the binary form of %s: %w", what, err)
@@ -40,7 +40,7 @@ func (r *PathRequest) AppendBinary(b []byte) ([]byte, error) {
 	return codec.AppendText(codec.AppendText(append(b, pathForm), r.Path), r.User), nil
 }
 
-// UnmarshalBinary decodes it.
+// UnmarshalBinary decodes the request.
 func (r *PathRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, pathForm)
 	r.Path, r.User = f.Text(), f.Text()
@@ -62,7 +62,7 @@ func (i *FileInfo) fields(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, i.CRC)
 }
 
-// UnmarshalBinary decodes it.
+// UnmarshalBinary decodes the description.
 func (i *FileInfo) UnmarshalBinary(b []byte) error {
 	f := open(b, infoForm)
 	i.read(&f)
@@ -84,13 +84,13 @@ func (r *CreateRequest) AppendBinary(b []byte) ([]byte, error) {
 	b = codec.AppendText(codec.AppendText(b, r.Path), r.User)
 	b = codec.AppendText(codec.AppendText(b, r.Holder), r.Request)
 	b = binary.AppendVarint(binary.AppendVarint(b, int64(r.Replication)), r.BlockSize)
-	if r.Umask != "" { // masters of before it understand those who do not say it
+	if r.Umask != "" { // older masters understand only requests without it
 		b = codec.AppendText(b, r.Umask)
 	}
 	return b, nil
 }
 
-// UnmarshalBinary decodes it.
+// UnmarshalBinary decodes the request.
 func (r *CreateRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, createForm)
 	bits := f.Bits(3)
@@ -108,7 +108,7 @@ func (r *CreateResponse) AppendBinary(b []byte) ([]byte, error) {
 	return r.File.fields(append(b, createdForm)), nil
 }
 
-// UnmarshalBinary decodes it.
+// UnmarshalBinary decodes the answer.
 func (r *CreateResponse) UnmarshalBinary(b []byte) error {
 	f := open(b, createdForm)
 	r.File.read(&f)
@@ -131,7 +131,7 @@ func (r *CompleteRequest) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary decodes it.
+// UnmarshalBinary decodes the request.
 func (r *CompleteRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, completeForm)
 	bits := f.Bits(1)

@@ -21,10 +21,10 @@ func (c Capacity) String() string {
 	return fmt.Sprintf("%d vcores, %d MB", c.VCores, c.MemoryMB)
 }
 
-// Places is how many attempts of a kind a node is counted for when a job's input is divided.
+// Places returns for how many attempts of a kind a node counts when a job's input is divided.
 func (c Capacity) Places() int { return int(max(c.Containers, c.ReduceSlots, c.VCores, 1)) }
 
-// Attempts is how many attempts of the smallest kind fit.
+// Attempts returns how many attempts of the smallest kind fit.
 func (c Capacity) Attempts() int {
 	switch {
 	case c.Containers > 0:

@@ -6,8 +6,8 @@ import "encoding/json"
 type Decision struct {
 	Seq uint64 `json:"seq"`
 	At  int64  `json:"at_ns"` // since the cluster's birth
-	// Do is launch, stop, forget, start (a job is admitted), reject, hold (a job gets nothing, for another reason than before)
-	// or policy.
+	// Do is launch, stop, forget, start (a job is admitted), reject, hold (a job gets nothing, for a new reason) or
+	// policy.
 	Do     string   `json:"do"`
 	Job    JobID    `json:"job,omitempty"`
 	Stage  int      `json:"stage,omitempty"`
@@ -16,26 +16,26 @@ type Decision struct {
 	Node   NodeName `json:"node,omitempty"`
 	Second bool     `json:"second,omitempty"` // a second attempt of a slow task
 	Why    string   `json:"why,omitempty"`
-	// Others are jobs that had a task for that place, too: the first few, and how many more there were.
+	// Others are jobs that also had a task for that place: the first few, and how many more there were.
 	Others []JobID `json:"others,omitempty"`
 	More   int     `json:"more,omitempty"`
 }
 
-// DecisionsRequest asks for decisions, or lines of the log, from a number on.
+// DecisionsRequest asks for decisions, or lines of the log, starting at a number.
 type DecisionsRequest struct {
 	From  uint64 `json:"from,omitempty"`
 	Job   JobID  `json:"job,omitempty"` // only those about it
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Decisions answers: Next is where to go on, Lost how many from From on are no longer remembered.
+// Decisions is the answer: Next is where to continue, Lost how many from From on are no longer remembered.
 type Decisions struct {
 	Decisions []Decision `json:"decisions"`
 	Next      uint64     `json:"next"`
 	Lost      uint64     `json:"lost,omitempty"`
 }
 
-// DecisionLines are lines of the decision log that a simulator replays, and its header, from a number on.
+// DecisionLines are lines of the decision log that a simulator replays, and its header, starting at a number.
 type DecisionLines struct {
 	Header json.RawMessage   `json:"header"`
 	Lines  []json.RawMessage `json:"lines"`

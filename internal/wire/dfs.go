@@ -5,12 +5,12 @@ import (
 	"path"
 )
 
-// A BlockID names a block for ever; ids are never used twice in a cluster.
+// A BlockID identifies a block forever; ids are never used twice in a cluster.
 type BlockID uint64
 
 func (b BlockID) String() string { return fmt.Sprintf("blk_%016x", uint64(b)) }
 
-// A FileID names a file or directory for ever, whatever it is called.
+// A FileID identifies a file or directory forever, whatever its name.
 type FileID uint64
 
 // A NodeName is the name under which a worker registers; it outlives restarts.
@@ -24,7 +24,7 @@ type Block struct {
 	Len int64   `json:"len"`
 }
 
-// MaxBlock is how long a block may be: workers reserve space for one as it is written, and copy it as a whole.
+// MaxBlock is the maximum size of a block: workers reserve space for one as it is written, and copy it as a whole.
 const MaxBlock = 1 << 30
 
 // A Place is where a replica is, or should go.
@@ -34,13 +34,12 @@ type Place struct {
 	Addr string   `json:"addr"` // of the block service
 }
 
-// A LocatedBlock is a block, where in its file it begins, and who has it: nearest to
-// the asker first.
+// A LocatedBlock is a block, its offset in the file, and the nodes that have it, nearest to the caller first.
 type LocatedBlock struct {
 	Block
 	Off    int64   `json:"off"`
 	Places []Place `json:"places"`
-	Token  string  `json:"token,omitempty"` // the asker's leave to read it
+	Token  string  `json:"token,omitempty"` // lets the caller read it
 }
 
 // FileInfo describes a file or directory.
@@ -57,8 +56,8 @@ type FileInfo struct {
 	User        string `json:"user,omitempty"`
 	Group       string `json:"group,omitempty"`
 	Mode        uint16 `json:"mode"` // as chmod has it: 0644, and 01000 for the sticky bit
-	// CRC is the CRC32C of the content; HasCRC is false where the writer died and
-	// nobody knows it, and where the caller may not read the file.
+	// CRC is the CRC32C of the content. HasCRC is false if the writer died, so that nobody knows it, and if the
+	// caller may not read the file.
 	CRC    uint32 `json:"crc,omitempty"`
 	HasCRC bool   `json:"has_crc,omitempty"`
 }
@@ -72,18 +71,18 @@ type CreateRequest struct {
 	BlockSize   int64  `json:"block_size,omitempty"`
 	Overwrite   bool   `json:"overwrite,omitempty"` // the old file stays readable until Complete replaces it
 	Parents     bool   `json:"parents,omitempty"`   // make missing directories
-	Request     string `json:"request,omitempty"`   // the same request twice is one file
+	Request     string `json:"request,omitempty"`   // a repeated request makes only one file
 	Umask       Umask  `json:"umask,omitempty"`
 	Super       bool   `json:"-"` // the server knows that the caller may do everything
 }
 
-// CreateResponse is the file as created, with defaults filled in.
+// CreateResponse is the created file, with defaults filled in.
 type CreateResponse struct {
 	File FileInfo `json:"file"`
 }
 
-// AddBlockRequest asks for the next block of an open file. Previous, if any, is the
-// block just finished, with its final length, and Stored the nodes that acknowledged it.
+// AddBlockRequest asks for the next block of an open file. Previous, if set, is the block just finished, with its
+// final length, and Stored the nodes that acknowledged it.
 type AddBlockRequest struct {
 	File     FileID     `json:"file"`
 	Holder   string     `json:"holder"`
@@ -91,19 +90,19 @@ type AddBlockRequest struct {
 	Previous *Block     `json:"previous,omitempty"`
 	Stored   []NodeName `json:"stored,omitempty"`
 	Exclude  []NodeName `json:"exclude,omitempty"` // nodes that just failed this client
-	Hints    []string   `json:"hints,omitempty"`   // racks a plan wants
-	By       string     `json:"-"`                 // whose file it must be, if the server knows who asks
+	Hints    []string   `json:"hints,omitempty"`   // racks that a plan wants
+	By       string     `json:"-"`                 // who must own the file, if the server knows who calls
 }
 
 // A Pipeline is a block to be written and the nodes to write it through, in order.
 type Pipeline struct {
 	Block  Block   `json:"block"`
 	Places []Place `json:"places"`
-	Token  string  `json:"token,omitempty"` // the writer's leave to write it at this generation
+	Token  string  `json:"token,omitempty"` // lets the client write it at this generation
 }
 
-// BumpRequest asks for a new generation of a block whose pipeline broke. Alive are the
-// nodes that still hold it up to Acked bytes.
+// BumpRequest asks for a new generation of a block whose pipeline broke. Alive are the nodes that still have its
+// first Acked bytes.
 type BumpRequest struct {
 	File    FileID     `json:"file"`
 	Holder  string     `json:"holder"`
@@ -113,7 +112,7 @@ type BumpRequest struct {
 	By      string     `json:"-"`
 }
 
-// CompleteRequest closes a file: from here on it is visible and cannot change.
+// CompleteRequest closes a file. From then on it is visible and cannot change.
 type CompleteRequest struct {
 	File   FileID     `json:"file"`
 	Holder string     `json:"holder"`
@@ -137,7 +136,7 @@ type LeaseRequest struct {
 	By     string `json:"-"`
 }
 
-// ListRequest asks for a page of a directory, by name, after a name.
+// ListRequest asks for a page of a directory, sorted by name, after a given name.
 type ListRequest struct {
 	Path  string `json:"path"`
 	User  string `json:"user,omitempty"`
@@ -152,7 +151,7 @@ type ListResponse struct {
 	More    bool       `json:"more,omitempty"`
 }
 
-// Names are those of the page's entries, without their directory.
+// Names returns the names of the page's entries, without their directory.
 func (l *ListResponse) Names() (out []string) {
 	for i := range l.Entries {
 		out = append(out, path.Base(l.Entries[i].Path))
@@ -160,15 +159,15 @@ func (l *ListResponse) Names() (out []string) {
 	return out
 }
 
-// LocateRequest asks where the bytes [Off, Off+Len) of a file are; Len -1 means to the
-// end. Reader, if it is one of our nodes, is where "nearest" is measured from.
+// LocateRequest asks where the bytes [Off, Off+Len) of a file are; Len -1 means to the end. "Nearest" is measured
+// from Reader, if it is one of our nodes.
 type LocateRequest struct {
 	Path   string   `json:"path"`
 	User   string   `json:"user,omitempty"`
 	Off    int64    `json:"off,omitempty"`
 	Len    int64    `json:"len"`
 	Reader NodeName `json:"reader,omitempty"`
-	// Count bounds the answer; 0 means 1,000 blocks. A reader asks on for the rest.
+	// Count bounds the answer; 0 means 1,000 blocks. A reader asks again for the rest.
 	Count int  `json:"count,omitempty"`
 	Super bool `json:"-"`
 }
@@ -195,8 +194,8 @@ type RenameRequest struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	User    string `json:"user"`
-	Replace bool   `json:"replace,omitempty"` // a file at the new name gives way
-	Tree    bool   `json:"tree,omitempty"`    // so does a directory, with all below it, to a directory
+	Replace bool   `json:"replace,omitempty"` // replace a file at the new name
+	Tree    bool   `json:"tree,omitempty"`    // replace a directory by a directory, with all below it
 	Super   bool   `json:"-"`
 }
 
@@ -207,7 +206,7 @@ type RenameAllRequest struct {
 	Super bool   `json:"-"`
 }
 
-// A Move is another name for a file.
+// A Move is a new name for a file.
 type Move struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -218,11 +217,12 @@ type DeleteRequest struct {
 	Path      string `json:"path"`
 	User      string `json:"user"`
 	Recursive bool   `json:"recursive,omitempty"`
-	Trash     bool   `json:"trash,omitempty"` // it is moved into the user's trash instead
+	Trash     bool   `json:"trash,omitempty"` // move it to the user's trash instead
 	Super     bool   `json:"-"`
 }
 
-// SetRightsRequest changes whose a file or directory is and who may use it. What is empty, or negative, stays as it is.
+// SetRightsRequest changes who owns a file or directory and who may use it. Empty and negative values leave things
+// as they are.
 type SetRightsRequest struct {
 	Path  string `json:"path"`
 	User  string `json:"user"`
@@ -241,7 +241,7 @@ type SnapshotRequest struct {
 	Super  bool   `json:"-"`
 }
 
-// SetReplicationRequest changes how many copies a file is to have.
+// SetReplicationRequest changes how many copies a file should have.
 type SetReplicationRequest struct {
 	Path        string `json:"path"`
 	User        string `json:"user"`
@@ -249,21 +249,20 @@ type SetReplicationRequest struct {
 	Super       bool   `json:"-"`
 }
 
-// QuotaRequest limits what is below a directory (Path) or belongs to a user (Of).
-// Negative means no limit.
+// QuotaRequest limits what is below a directory (Path), or what a user owns (Of). Negative means no limit.
 type QuotaRequest struct {
 	Path  string `json:"path,omitempty"`
 	Of    string `json:"of,omitempty"`
 	User  string `json:"user"`
 	Files int64  `json:"files"` // files and directories
 	Bytes int64  `json:"bytes"` // content length times replication
-	// KeepFiles and KeepBytes leave that limit as it is, whatever Files or Bytes say.
+	// KeepFiles and KeepBytes keep that limit and ignore Files or Bytes.
 	KeepFiles bool `json:"keep_files,omitempty"`
 	KeepBytes bool `json:"keep_bytes,omitempty"`
 	Super     bool `json:"-"`
 }
 
-// Usage is what a directory or user holds, and may hold.
+// Usage is what a directory or user has and may have.
 type Usage struct {
 	Files      int64 `json:"files"`
 	Dirs       int64 `json:"dirs"`

@@ -10,8 +10,8 @@ type Volume struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// RegisterRequest introduces a block service. Cluster is empty on a node that never
-// belonged to one; the answer then tells it which it joined.
+// RegisterRequest introduces a block service. Cluster is empty on a node that never belonged to one; the answer says
+// which one it has joined.
 type RegisterRequest struct {
 	Node    NodeName `json:"node"`
 	Rack    string   `json:"rack"`
@@ -22,18 +22,18 @@ type RegisterRequest struct {
 	Blocks  int64    `json:"blocks"` // how many will be reported
 }
 
-// RegisterResponse gives the node its place in the cluster. Commands with a lower epoch
-// than the highest seen come from a master that was replaced: refuse them.
+// RegisterResponse gives the node its place in the cluster. Commands with a lower epoch than the highest seen come
+// from a replaced master and must be refused.
 type RegisterResponse struct {
 	Cluster string `json:"cluster"`
 	Epoch   uint64 `json:"epoch"`
-	// Session changes with each registration; reports of an older one are refused.
+	// Session changes with each registration. Reports of an older one are refused.
 	Session uint64     `json:"session"`
 	Keys    []BlockKey `json:"keys,omitempty"`
 }
 
-// A BlockKey proves block tokens. Age is how long ago it was made, Life the age at which nothing that it signed is good any
-// more.
+// A BlockKey verifies block tokens. Age is how long ago it was made, and Life the age from which nothing that it
+// signed is valid.
 type BlockKey struct {
 	ID     uint64        `json:"id"`
 	Secret []byte        `json:"secret"`
@@ -41,8 +41,8 @@ type BlockKey struct {
 	Life   time.Duration `json:"life"`
 }
 
-// A ReportRequest is part of a full block report. The pages of one report come in order;
-// after the Last the name service forgets replicas of this node that were not in it.
+// ReportRequest is part of a full block report. The pages of one report come in order. After the Last one the name
+// service forgets replicas of this node that were not in it.
 type ReportRequest struct {
 	Node    NodeName `json:"node"`
 	Session uint64   `json:"session"`
@@ -51,8 +51,8 @@ type ReportRequest struct {
 	Blocks  []Block  `json:"blocks"`
 }
 
-// BeatRequest is a block service's beat: what changed since the last one that was
-// answered. Order between the lists: deleted, then received.
+// BeatRequest is a block service's beat: what has changed since the last answered one. Deleted is applied before
+// Received.
 type BeatRequest struct {
 	Node     NodeName    `json:"node"`
 	Session  uint64      `json:"session"`
@@ -61,7 +61,7 @@ type BeatRequest struct {
 	Deleted  []Block     `json:"deleted,omitempty"`
 	Corrupt  []BadBlock  `json:"corrupt,omitempty"`
 	Failed   []DoneWork  `json:"failed,omitempty"` // commands that could not be carried out
-	Done     []Recovered `json:"done,omitempty"`   // block recoveries finished
+	Done     []Recovered `json:"done,omitempty"`   // finished block recoveries
 	Key      uint64      `json:"key,omitempty"`    // the newest block key that the node knows
 }
 
@@ -82,8 +82,8 @@ type DoneWork struct {
 type Recovered struct {
 	Block  Block      `json:"block"`
 	Stored []NodeName `json:"stored"`
-	// CRC is the checksum of the file up to the end of this block, if HasCRC is set: every
-	// block before it was there to be asked.
+	// CRC is the checksum of the file up to the end of this block. HasCRC is set if all blocks before it could be
+	// read.
 	CRC    uint32 `json:"crc,omitempty"`
 	HasCRC bool   `json:"has_crc,omitempty"`
 }
@@ -94,11 +94,10 @@ type BeatResponse struct {
 	Delete  []Block       `json:"delete,omitempty"`
 	Copy    []CopyWork    `json:"copy,omitempty"`
 	Recover []RecoverWork `json:"recover,omitempty"`
-	// Report asks for a full block report; Register says that the name service does
-	// not know this session.
+	// Report asks for a full block report. Register says that the name service does not know this session.
 	Report   bool `json:"report,omitempty"`
 	Register bool `json:"register,omitempty"`
-	// Keys are told to nodes that do not know the newest.
+	// Keys are sent to nodes that lack the newest.
 	Keys []BlockKey `json:"keys,omitempty"`
 }
 
@@ -106,17 +105,17 @@ type BeatResponse struct {
 type CopyWork struct {
 	Block   Block   `json:"block"`
 	Targets []Place `json:"targets"`
-	Token   string  `json:"token,omitempty"` // for writing it at the targets
+	Token   string  `json:"token,omitempty"` // to write it at the targets
 }
 
-// RecoverWork asks a node to bring the replicas of an abandoned block to one length,
-// the shortest of those that are whole, under the new generation NewGen.
+// RecoverWork asks a node to bring the replicas of an abandoned block to one length under NewGen: that of a finished
+// one, else the shortest that is not empty.
 type RecoverWork struct {
 	Block  Block   `json:"block"`
 	NewGen uint64  `json:"new_gen"`
 	Places []Place `json:"places"`
-	Token  string  `json:"token,omitempty"` // for writing it at NewGen
-	// Sum asks for the file's checksum; Before are its other blocks.
+	Token  string  `json:"token,omitempty"` // to write it at NewGen
+	// Sum asks for the file's checksum. Before are its other blocks.
 	Sum    bool           `json:"sum,omitempty"`
 	Before []LocatedBlock `json:"before,omitempty"`
 }
@@ -135,7 +134,7 @@ type SafeMode struct {
 	Why      string  `json:"why,omitempty"`
 }
 
-// DrainRequest takes a node out of service without losing a replica, or back.
+// DrainRequest takes a node out of service without losing a replica, or back into it.
 type DrainRequest struct {
 	Node  NodeName `json:"node"`
 	User  string   `json:"user,omitempty"`
@@ -157,7 +156,7 @@ type StoreNode struct {
 type FsckRequest struct {
 	Path  string `json:"path"`
 	User  string `json:"user,omitempty"`
-	After string `json:"after,omitempty"` // path of the last file of the page before
+	After string `json:"after,omitempty"` // path of the last file of the previous page
 	Limit int    `json:"limit,omitempty"`
 	All   bool   `json:"all,omitempty"` // healthy files too
 	Super bool   `json:"-"`
@@ -172,7 +171,7 @@ type FsckFile struct {
 	Problem string      `json:"problem,omitempty"`
 }
 
-// A FsckBlock is one block's health, given where it is not healthy or all are asked for.
+// A FsckBlock is one block's health. Healthy blocks are left out unless all are asked for.
 type FsckBlock struct {
 	Block
 	Want    int        `json:"want"`
@@ -181,7 +180,7 @@ type FsckBlock struct {
 	Racks   int        `json:"racks"`
 }
 
-// FsckResponse is a page of the report; the counts are over the page.
+// FsckResponse is a page of the report. The counts are those of the page.
 type FsckResponse struct {
 	Files   []FsckFile `json:"files"`
 	Scanned int64      `json:"scanned"`
@@ -195,8 +194,8 @@ type FsckResponse struct {
 	Last    string     `json:"last,omitempty"`
 }
 
-// BalanceRequest starts or stops moving replicas from full nodes to empty ones, or with
-// an empty Set asks how it goes.
+// BalanceRequest starts or stops moving replicas from full nodes to empty ones. With an empty Set it asks for the
+// status.
 type BalanceRequest struct {
 	Set  string `json:"set,omitempty"` // start, stop
 	User string `json:"user,omitempty"`
@@ -204,8 +203,8 @@ type BalanceRequest struct {
 	Threshold float64 `json:"threshold,omitempty"`
 }
 
-// BalanceStatus says how balancing goes. It stops by itself when all nodes are within
-// the threshold or nothing can be moved.
+// BalanceStatus describes balancing. It stops by itself when all nodes are within the threshold or nothing can be
+// moved.
 type BalanceStatus struct {
 	Running bool    `json:"running"`
 	Mean    float64 `json:"mean"`  // share of used bytes
@@ -232,7 +231,7 @@ type BlockSum struct {
 	CRC uint32 `json:"crc"`
 }
 
-// LocalBlock is where a replica lies on the machine of its node.
+// LocalBlock is the path of a replica on the machine of its node.
 type LocalBlock struct {
 	Path string `json:"path"`
 }

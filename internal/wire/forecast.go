@@ -1,28 +1,29 @@
 package wire
 
-// ForecastRequest asks what is known of jobs of a name and a user; without a user, of the caller's.
+// ForecastRequest asks what is known of jobs of a name and a user; without a user, of the caller's jobs.
 type ForecastRequest struct {
 	Name string `json:"name"`
 	User string `json:"user,omitempty"`
 }
 
-// Forecast is what the last jobs of a name and user were like: what a job of that name that says that it recurs is taken to be.
+// Forecast describes the last jobs of a name and user. A new job of that name that says that it recurs is expected
+// to be the same.
 type Forecast struct {
 	Name   string          `json:"name"`
 	User   string          `json:"user"`
-	Stages []StageForecast `json:"stages"` // one for jobs that are no chains
+	Stages []StageForecast `json:"stages"` // only one for a job that is not a chain
 }
 
-// StageForecast is the same of one stage.
+// StageForecast describes one stage of these jobs.
 type StageForecast struct {
 	Name         string `json:"name"` // with the number of the stage, for chains
-	Jobs         int    `json:"jobs"` // it is made of
+	Jobs         int    `json:"jobs"` // how many were used
 	Maps         Spread `json:"maps"`
 	Reduces      Spread `json:"reduces"`
 	Input        Spread `json:"input"`   // bytes
-	Shuffle      Spread `json:"shuffle"` // bytes that maps made
+	Shuffle      Spread `json:"shuffle"` // bytes of map output
 	MapMillis    Spread `json:"map_ms"`
-	ReduceMillis Spread `json:"reduce_ms"` // without what reduces waited for the last map
+	ReduceMillis Spread `json:"reduce_ms"` // without the wait for the last map
 }
 
 // A Spread is a mean and the standard deviation, which is 0 for one job.

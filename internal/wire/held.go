@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/codec"
 )
 
-// HeldOutputs is the map output of one stage on a worker's disk. A worker can have hundreds of thousands, so they are
-// packed: for each, by index, the difference of the index and of the try to those before, as varints.
+// HeldOutputs is the map output of one stage on a worker's disk. A worker can have hundreds of thousands, so they
+// are packed: sorted by index, with the differences in index and try from one to the next as varints.
 type HeldOutputs struct {
 	StageRef
 	Packed []byte `json:"packed"`
@@ -21,12 +21,12 @@ type HeldPlace struct {
 	Index int32 `json:"index"`
 }
 
-// PlaceOf is where a map's output has its place.
+// PlaceOf returns the place of a map's output.
 func PlaceOf(id AttemptID) HeldPlace {
 	return HeldPlace{StageRef{id.Job, id.Stage}, id.Index}
 }
 
-// Compare is negative if p goes before q.
+// Compare returns a negative number if p comes before q.
 func (p HeldPlace) Compare(q HeldPlace) int {
 	if c := cmp.Compare(p.Job, q.Job); c != 0 {
 		return c
@@ -37,12 +37,12 @@ func (p HeldPlace) Compare(q HeldPlace) int {
 	return cmp.Compare(p.Index, q.Index)
 }
 
-// Between reports whether p lies behind from and not behind to; nil is the beginning or the end.
+// Between reports whether p is behind from and not behind to. Nil means the beginning or the end.
 func (p HeldPlace) Between(from, to *HeldPlace) bool {
 	return (from == nil || p.Compare(*from) > 0) && (to == nil || p.Compare(*to) <= 0)
 }
 
-// SortHeld puts attempts of maps into their order.
+// SortHeld sorts attempts of maps by place.
 func SortHeld(ids []AttemptID) {
 	slices.SortFunc(ids, func(a, b AttemptID) int {
 		if c := PlaceOf(a).Compare(PlaceOf(b)); c != 0 {
@@ -52,7 +52,7 @@ func SortHeld(ids []AttemptID) {
 	})
 }
 
-// PackHeld packs attempts of maps, and sorts them for that.
+// PackHeld sorts attempts of maps and packs them.
 func PackHeld(ids []AttemptID) (out []HeldOutputs) {
 	SortHeld(ids)
 	var index int32
@@ -70,7 +70,7 @@ func PackHeld(ids []AttemptID) (out []HeldOutputs) {
 	return out
 }
 
-// Each calls fn with every attempt.
+// Each calls fn for every attempt.
 func (h *HeldOutputs) Each(fn func(id AttemptID)) error {
 	f := codec.NewReader(h.Packed)
 	id := AttemptID{Job: h.Job, Stage: h.Stage, Kind: MapTask}

@@ -5,7 +5,7 @@ import "github.com/millrace/millrace/internal/priority"
 // A PastKind says what happened.
 type PastKind string
 
-// What happens to jobs and attempts. Those of the journal come first.
+// What happens to jobs and attempts. Kinds that the journal has come first.
 const (
 	PastSubmitted  PastKind = "submitted"
 	PastPlanned    PastKind = "planned"
@@ -22,13 +22,13 @@ const (
 	PastHeld       PastKind = "held"    // the job gets nothing, for another reason than before
 )
 
-// PastKinds lists the kinds by their number in stored values: append only.
+// PastKinds lists the kinds by their number in stored values, so only append.
 var PastKinds = []PastKind{
 	PastSubmitted, PastPlanned, PastDone, PastOutputLost, PastCommitting, PastStageDone, PastEnded,
 	PastAdmitted, PastLaunched, PastFailed, PastLost, PastStopped, PastHeld,
 }
 
-// A PastEvent is one thing that happened to a job. What a kind does not need is zero.
+// A PastEvent is one thing that happened to a job. Fields that a kind does not need are zero.
 type PastEvent struct {
 	At    int64    `json:"at_ns"` // since the cluster's birth
 	Kind  PastKind `json:"kind"`
@@ -75,7 +75,7 @@ type PastJob struct {
 	Planned       int64    `json:"planned_ns,omitempty"` // the first stage
 	Ended         int64    `json:"ended_ns,omitempty"`
 	EndedWall     int64    `json:"ended_wall_ms,omitempty"`
-	Stage         int      `json:"stage"` // how many have a plan
+	Stage         int      `json:"stage"` // number of stages with a plan
 	Maps          int      `json:"maps"`  // of all stages
 	Reduces       int      `json:"reduces"`
 	Attempts      int      `json:"attempts"`
@@ -84,15 +84,16 @@ type PastJob struct {
 	Priority  priority.Priority `json:"priority,omitempty"`
 	Weight    float64           `json:"weight,omitempty"`
 	Recurring bool              `json:"recurring,omitempty"`
-	// Slowstart and ReduceCost are as in its JobSpec; so is Expect, with what the master found out itself. Older masters kept none.
+	// Slowstart and ReduceCost are as in its JobSpec. So is Expect, with what the master added. Older masters kept
+	// none.
 	Slowstart  float64   `json:"slowstart,omitempty"`
 	ReduceCost float64   `json:"reduce_cost,omitempty"`
 	Expect     *Expected `json:"expect,omitempty"`
-	Under      *Policies `json:"under,omitempty"` // that the cluster had when it came
-	Bytes      int64     `json:"bytes,omitempty"` // that its events take, once it has ended
+	Under      *Policies `json:"under,omitempty"` // the policies when it was submitted
+	Bytes      int64     `json:"bytes,omitempty"` // size of its events, once it has ended
 }
 
-// Over reports whether nothing more happens to the job.
+// Over reports whether the job has ended.
 func (j *PastJob) Over() bool { return j.Ended != 0 }
 
 // PastQuery asks for jobs, newest first. Empty fields match all.
@@ -109,16 +110,16 @@ type PastQuery struct {
 type PastJobs struct {
 	Jobs []PastJob `json:"jobs"`
 	More bool      `json:"more,omitempty"`
-	// Problem says why the history may be missing something.
+	// Problem says why the history may be incomplete.
 	Problem string `json:"problem,omitempty"`
 }
 
-// PastEventsRequest asks for the events of a job, from a place on that an earlier answer named.
+// PastEventsRequest asks for the events of a job, starting at a place that an earlier answer named.
 type PastEventsRequest struct {
 	Job   JobID  `json:"job"`
 	From  []byte `json:"from,omitempty"`
 	Limit int    `json:"limit,omitempty"`
-	Brief bool   `json:"brief,omitempty"` // without what attempts counted
+	Brief bool   `json:"brief,omitempty"` // without the counters of attempts
 }
 
 // PastEvents are events of a job. Next is nil at the end.
@@ -127,7 +128,7 @@ type PastEvents struct {
 	Next   []byte      `json:"next,omitempty"`
 }
 
-// A Phase is what a stage of a job did for some time.
+// A Phase is what a stage of a job did for a while.
 type Phase struct {
 	Stage int    `json:"stage"`
 	Name  string `json:"name"` // wait, plan, map, reduce, commit
@@ -135,7 +136,7 @@ type Phase struct {
 	End   int64  `json:"end_ns,omitempty"`
 }
 
-// A PastAttempt is one try of a task, put together from its events.
+// A PastAttempt is one try of a task, assembled from its events.
 type PastAttempt struct {
 	Stage    int      `json:"stage,omitempty"`
 	Task     TaskKind `json:"task"`
@@ -151,19 +152,19 @@ type PastAttempt struct {
 	Text     string   `json:"text,omitempty"`
 }
 
-// PastSummary is a job's history in one page.
+// PastSummary is a summary of a job's history.
 type PastSummary struct {
 	PastJob
 	Phases  []Phase       `json:"phases"`
 	Slowest []PastAttempt `json:"slowest"`
-	// Failed lists attempts that failed or were lost, the first ones; Failures is how many there were.
+	// Failed lists the first attempts that failed or were lost. Failures is how many there were.
 	Failed   []PastAttempt `json:"failed,omitempty"`
 	Failures int           `json:"failures"`
-	// Local counts the maps' attempts by locality.
+	// Local counts the attempts of maps by locality.
 	Local map[string]int `json:"locality,omitempty"`
 }
 
-// AttemptsRequest asks which attempts a job had. Without a Task: drivers and those that failed.
+// AttemptsRequest asks for the attempts of a job. Without a Task: drivers and failed attempts.
 type AttemptsRequest struct {
 	Job   JobID    `json:"job"`
 	Stage int      `json:"stage,omitempty"`
@@ -171,18 +172,18 @@ type AttemptsRequest struct {
 	Index int32    `json:"index,omitempty"`
 }
 
-// LogRequest asks for what an attempt has printed, from a place on.
+// LogRequest asks for what an attempt has printed, starting at a place.
 type LogRequest struct {
 	ID   AttemptID `json:"id"`
 	From int64     `json:"from,omitempty"`
-	// Tail, if positive and From is 0, is how many bytes of the end are enough.
+	// Tail, if positive and From is 0, asks for only that many bytes at the end.
 	Tail int64 `json:"tail,omitempty"`
 }
 
 // Log is a piece of what an attempt printed.
 type Log struct {
 	Text []byte `json:"text,omitempty"`
-	Next int64  `json:"next"` // where the next piece begins
+	Next int64  `json:"next"` // where the next piece starts
 	More bool   `json:"more"` // there is more already
 	Open bool   `json:"open"` // the attempt still runs
 	Node string `json:"node,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A JobID names a submitted job, as users type it: job-12.
+// A JobID identifies a submitted job, as users type it: job-12.
 type JobID string
 
 // A TaskKind is what an attempt does.
@@ -20,8 +20,8 @@ const (
 	DriverTask TaskKind = "driver"
 )
 
-// An AttemptID names one try of one task. Try is never used twice in a cluster, whatever
-// restarts: the master's epoch is part of it.
+// An AttemptID identifies one try of one task. Try, which includes the master's epoch, is never used twice in a
+// cluster.
 type AttemptID struct {
 	Job   JobID    `json:"job"`
 	Stage int      `json:"stage,omitempty"` // of a chain of jobs, from 0
@@ -37,11 +37,10 @@ func (a AttemptID) String() string {
 // Counts are counters by group and name.
 type Counts = mapreduce.Counts
 
-// An Ended attempt, as its worker reports it. It is reported until the master has taken note.
+// An Ended is the end of an attempt, which its worker reports until the master has confirmed it.
 type Ended struct {
 	ID AttemptID `json:"id"`
-	// OK says that it did its work. Otherwise Lost says that the machine is to blame and
-	// not the job.
+	// OK says that the attempt succeeded. Otherwise Lost says that the machine is to blame and not the job.
 	OK       bool   `json:"ok,omitempty"`
 	Lost     bool   `json:"lost,omitempty"`
 	Final    bool   `json:"final,omitempty"` // trying again cannot help
@@ -51,7 +50,8 @@ type Ended struct {
 	OutBytes int64  `json:"out,omitempty"`
 	Counts   Counts `json:"counts,omitempty"`
 	Skipped  int    `json:"skipped,omitempty"`
-	// Sum is a hash of a map's output; of a reduce, the sum of the output that it has read ([MapOutput.Part]). 0 is not known.
+	// Sum is a hash of a map's output, or for a reduce the sum of the outputs that it has read ([MapOutput.Part]). 0
+	// means unknown.
 	Sum uint64 `json:"sum,omitempty"`
 	// Bad are the first records that were skipped, at most MaxBad.
 	Bad []BadRecord `json:"bad,omitempty"`
@@ -60,7 +60,7 @@ type Ended struct {
 // A BadRecord is a record that was skipped.
 type BadRecord = mapreduce.BadRecord
 
-// MaxBad is how many skipped records of an attempt, and MaxBadJob how many of a job, are told one by one.
+// MaxBad is how many skipped records of an attempt are listed, and MaxBadJob how many of a job.
 const (
 	MaxBad    = 20
 	MaxBadJob = 100
@@ -70,40 +70,40 @@ const (
 type Progress struct {
 	ID     AttemptID `json:"id"`
 	Done   float64   `json:"done"`
-	Millis int64     `json:"ms,omitempty"` // since it began; 0: it waits for room, or nothing is said
+	Millis int64     `json:"ms,omitempty"` // since it began; 0 if it waits for room or the worker does not say
 }
 
-// A BadFetch is map output that a reduce could not get.
+// A BadFetch is map output that a reduce could not fetch.
 type BadFetch struct {
 	Map AttemptID `json:"map"`
 	By  AttemptID `json:"by"`
 	Why string    `json:"why"`
-	// Addr is where it was to be had, and Unreached says that nobody answered there.
+	// Addr is where it should have been. Unreached says that nobody answered there.
 	Addr      string `json:"addr,omitempty"`
 	Unreached bool   `json:"unreached,omitempty"`
-	// Slow says that it comes, far more slowly than from others.
+	// Slow says that it arrives, but far more slowly than from others.
 	Slow bool `json:"slow,omitempty"`
 }
 
-// NetBytes counts what a worker has sent to another since it started. A peer is given by its
-// name, or by its address where that is all there is.
+// NetBytes counts what a worker has sent to another since it started. The peer is a name, or an address if the name
+// is unknown.
 type NetBytes struct {
 	Peer NodeName `json:"peer"`
 	What string   `json:"what"` // control, block, shuffle or circuit
 	Sent int64    `json:"sent"`
 }
 
-// CircuitTraffic is what map output is called that went by an optical circuit, past the other links.
+// CircuitTraffic is the kind of map output that went through an optical circuit, bypassing the other links.
 const CircuitTraffic = "circuit"
 
 // A Circuit is what an optical switch does for a rack.
 type Circuit struct {
-	To         string `json:"to,omitempty"` // the rack to which a circuit is lit; "": none
-	NextMillis int64  `json:"next_ms"`      // until circuits are matched anew
+	To         string `json:"to,omitempty"` // the rack to which a circuit is lit, or ""
+	NextMillis int64  `json:"next_ms"`      // until circuits are matched again
 }
 
-// A Report is a worker's whole truth, sent again and again: what runs, what has ended and was
-// not taken note of. Reports of one Session have rising Seq; an older one is ignored.
+// A Report is a worker's whole state, sent again and again: what runs, and what has ended without confirmation.
+// Reports of one Session have rising Seq; older ones are ignored.
 type Report struct {
 	Node     NodeName   `json:"node"`
 	Session  string     `json:"session"`
@@ -111,33 +111,33 @@ type Report struct {
 	Rack     string     `json:"rack"`
 	Addr     string     `json:"addr"`
 	Machine  string     `json:"machine,omitempty"`
-	Speed    float64    `json:"speed,omitempty"` // of the emulated machine, part of that of its own; 0: none is emulated
+	Speed    float64    `json:"speed,omitempty"` // of the emulated machine, relative to its own; 0: none is emulated
 	Capacity Capacity   `json:"capacity"`
 	Running  []Progress `json:"running,omitempty"`
 	Ended    []Ended    `json:"ended,omitempty"`
 	BadFetch []BadFetch `json:"bad_fetch,omitempty"`
 	Net      []NetBytes `json:"net,omitempty"`
 	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
-	// Circuit is of the emulated optical switch; nil: there is none, or nothing is said.
+	// Circuit is the state of the emulated optical switch; nil if there is none, or it is left out.
 	Circuit *Circuit `json:"circuit,omitempty"`
 	// CPUMillis is the processor time that the worker and attempts in processes of their own have used; 0: unknown.
 	CPUMillis int64  `json:"cpu_ms,omitempty"`
 	Draining  bool   `json:"draining,omitempty"`
-	Sick      string `json:"sick,omitempty"` // why it can take nothing
-	// Isolation is how users' code is kept apart on the node: none, landlock or user.
+	Sick      string `json:"sick,omitempty"` // why it cannot take anything
+	// Isolation is how users' code is isolated on the node: none, landlock or user.
 	Isolation string `json:"isolation,omitempty"`
-	// Stages lists those whose map output, or specification, is kept here.
+	// Stages lists the stages whose map output or specification is kept here.
 	Stages []StageRef `json:"stages,omitempty"`
-	// Held is map output on disk, in the first reports of a session and when asked. It is all there is behind HeldFrom up
-	// to and with HeldTo: a worker with much of it says so in several reports, one stretch each. Nil is the beginning
-	// or the end.
+	// Held is map output on disk, in the first reports of a session and on request. It is all that exists after
+	// HeldFrom up to and including HeldTo, as a worker with much output lists one stretch in each report. Nil means
+	// the beginning or the end.
 	Held     []HeldOutputs `json:"held,omitempty"`
 	HeldFrom *HeldPlace    `json:"held_from,omitempty"`
 	HeldTo   *HeldPlace    `json:"held_to,omitempty"`
-	Full     bool          `json:"full,omitempty"` // Held is given
-	// Fresh says that no master has answered this session yet: others may know this node by an address it had before.
+	Full     bool          `json:"full,omitempty"` // Held is set
+	// Fresh says that no master has answered this session yet, so others may know this node by an earlier address.
 	Fresh bool `json:"fresh,omitempty"`
-	// Platform is what programs the node can run, as linux/amd64.
+	// Platform is what programs the node can run, such as linux/amd64.
 	Platform string `json:"platform,omitempty"`
 }
 
@@ -145,7 +145,7 @@ type Report struct {
 type Launch struct {
 	ID       AttemptID `json:"id"`
 	Split    *Split    `json:"split,omitempty"` // of a map
-	Spec     *JobSpec  `json:"spec,omitempty"`  // where the worker does not know the job yet
+	Spec     *JobSpec  `json:"spec,omitempty"`  // if the worker does not know the job yet
 	Number   int       `json:"number"`          // of this try among those of the task, from 0
 	VCores   int32     `json:"vcores,omitempty"`
 	MemoryMB int64     `json:"memory_mb,omitempty"`
@@ -157,8 +157,8 @@ type Kill struct {
 	Why string    `json:"why"`
 }
 
-// An Answer tells a worker what the master makes of its report. It is ignored if its Epoch is
-// below the highest seen, or its Seq not above that of the last answer.
+// An Answer tells a worker the result of its report. It is ignored if its Epoch is below the highest seen, or its
+// Seq not above that of the last answer.
 type Answer struct {
 	Epoch  uint64      `json:"epoch"`
 	Seq    uint64      `json:"seq"` // of the report
@@ -178,7 +178,7 @@ type StageRef struct {
 // String also names the hidden directory of the stage's output, the same for every driver of the stage.
 func (r StageRef) String() string { return fmt.Sprintf("%s-%d", r.Job, r.Stage) }
 
-// StageInfo is what attempts of a stage have in common.
+// StageInfo is what attempts of a stage share.
 type StageInfo struct {
 	Spec     JobSpec  `json:"spec"`
 	Maps     int32    `json:"maps"`
@@ -194,14 +194,14 @@ type MapOutput struct {
 	Node NodeName `json:"node"`
 	Rack string   `json:"rack"`
 	Addr string   `json:"addr"`
-	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
-	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map has reported
-	// Circuit says that the policy has let it go together with so much that it is worth an optical circuit.
+	Lost bool     `json:"lost,omitempty"` // it cannot be fetched any more: wait for another
+	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map reported
+	// Circuit says that the policy has released it together with so much more that it is worth an optical circuit.
 	Circuit bool `json:"circuit,omitempty"`
 }
 
-// Part is what an output adds to the sum of all that a reduce reads. What maps put out when they run again may differ; a reduce's
-// result counts only if it comes from the outputs that count.
+// Part returns what an output adds to the sum of what a reduce reads. A map that runs again may make a different
+// output. A reduce's result counts only if it read the outputs that count.
 func (o *MapOutput) Part() uint64 {
 	if o.Sum == 0 {
 		return 0
@@ -209,17 +209,17 @@ func (o *MapOutput) Part() uint64 {
 	return codec.Mix(o.Sum + codec.Mix(uint64(o.Map)))
 }
 
-// OutputsRequest asks for what has become known since the first From changes.
+// OutputsRequest asks for changes after the first From ones.
 type OutputsRequest struct {
 	StageRef
 	From int `json:"from"`
 	Wait int `json:"wait_ms,omitempty"`
-	// Node is where the reduce runs. Epoch is of the master by whose list From counts; 0: nobody's.
+	// Node is where the reduce runs. Epoch is that of the master by whose list From counts; 0 means none.
 	Node  NodeName `json:"node,omitempty"`
 	Epoch uint64   `json:"epoch,omitempty"`
 }
 
-// OutputsResponse lists changes in order. All says that every map has an output now.
+// OutputsResponse lists changes in order. All says that every map now has an output.
 type OutputsResponse struct {
 	Changes []MapOutput `json:"changes,omitempty"`
 	Next    int         `json:"next"`
@@ -228,7 +228,7 @@ type OutputsResponse struct {
 	Epoch   uint64      `json:"epoch,omitempty"`
 }
 
-// A DriverStep is what a driver is to do next.
+// A DriverStep is what a driver must do next.
 type DriverStep struct {
 	Do      string     `json:"do"` // wait, plan, commit, stop
 	Winners []uint64   `json:"winners,omitempty"`
@@ -244,7 +244,7 @@ type TaskTotals struct {
 	Total    int     `json:"total"`
 	Done     int     `json:"done"`
 	Running  int     `json:"running"`
-	Progress float64 `json:"progress,omitempty"` // of those that run, added up
+	Progress float64 `json:"progress,omitempty"` // sum of those that run
 }
 
 // JobStatus describes a job to users. Times are milliseconds since the cluster's birth.
@@ -264,7 +264,7 @@ type JobStatus struct {
 	Reduces    TaskTotals `json:"reduces"`
 	Attempts   int        `json:"attempts"`
 	Retries    int        `json:"retries,omitempty"` // of Attempts, those that failed and were tried again since the master started
-	Driver     string     `json:"driver,omitempty"`  // the node it runs on
+	Driver     string     `json:"driver,omitempty"`  // its node
 	Committing bool       `json:"committing,omitempty"`
 	Output     string     `json:"output,omitempty"`
 	Counts     Counts     `json:"counters,omitempty"`
@@ -273,11 +273,11 @@ type JobStatus struct {
 	// Locality counts the maps that were started on a node that has their input, in its rack, or
 	// elsewhere: node, rack, remote. Those before a restart of the master are not in it.
 	Locality map[string]int `json:"locality,omitempty"`
-	// Figures are numbers that the policies work with for this job: what it needs, when it will be done.
+	// Figures are numbers that the policies use for this job, such as what it needs and when it will be done.
 	Figures []Figure `json:"figures,omitempty"`
-	// Why is the reason for which a job is QUEUED.
+	// Why is the reason why a job is QUEUED.
 	Why string `json:"why,omitempty"`
-	// Deadline is when the job was to have ended; 0: it has no goal.
+	// Deadline is when the job should have ended; 0: it has no goal.
 	Deadline int64 `json:"deadline_ms,omitempty"`
 }
 
@@ -293,7 +293,7 @@ type NodeStatus struct {
 	Speed    float64  `json:"speed,omitempty"`   // of the emulated machine; 0: none is emulated
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
-	// Isolation is how users' code is kept apart on the node: none, landlock or user.
+	// Isolation is how users' code is isolated on the node: none, landlock or user.
 	Isolation string `json:"isolation,omitempty"`
 }
 
@@ -320,7 +320,7 @@ type Text struct {
 	Text string `json:"text"`
 }
 
-// DriverRequest is a driver's question, plan or word.
+// DriverRequest is a driver's question, plan or report.
 type DriverRequest struct {
 	ID      AttemptID  `json:"id"`
 	Wait    int        `json:"wait_ms,omitempty"`
@@ -329,7 +329,7 @@ type DriverRequest struct {
 	Problem string     `json:"problem,omitempty"`
 }
 
-// Gossip is how a worker joins the cluster's gossip; an empty address means that there is none.
+// Gossip is how a worker joins the cluster's gossip. An empty address means that there is none.
 type Gossip struct {
 	Addr  string `json:"addr"`
 	Label string `json:"label"`

@@ -11,11 +11,11 @@ import (
 // errors.Is(err, wire.NotFound) reads well.
 type Kind uint8
 
-// The kinds. Numbers go over the wire: append only.
+// The kinds. Their numbers cross the wire, so only append.
 const (
-	Internal    Kind = iota // a fault of ours; the text is for users
+	Internal    Kind = iota // a bug of ours; the text is for users
 	Invalid                 // the request can never succeed as it stands
-	NotFound                // the thing named is not there
+	NotFound                // the named thing does not exist
 	Exists                  // the name is taken
 	Denied                  // not allowed to this user
 	Quota                   // a limit of a user, directory or queue is reached
@@ -33,7 +33,7 @@ var kindNames = [numKinds]string{
 	"unavailable", "stale", "corrupt", "canceled", "too large",
 }
 
-// Error is the kind's name.
+// Error returns the name of the kind.
 func (k Kind) Error() string {
 	if k < numKinds {
 		return kindNames[k]
@@ -67,17 +67,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap gives errors.Is the kind.
+// Unwrap returns the kind, for errors.Is.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Errorf makes an error of a kind. A %w in the format adds to the text only: what
-// crosses the wire is the kind and the text.
+// Errorf makes an error of a kind. A %w in the format only adds to the text. Only the kind and the text cross the
+// wire.
 func Errorf(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Errorf(format, args...).Error()}
 }
 
-// KindOf returns the kind of an error: its own where it has one, else what the
-// errors of packages fs and context correspond to.
+// KindOf returns the kind of an error: its own if it has one, else what errors of packages fs and context correspond
+// to.
 func KindOf(err error) Kind {
 	if k, ok := errors.AsType[Kind](err); ok {
 		return k
@@ -97,5 +97,6 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ToError turns any error into the form that crosses the wire, of at most MaxText bytes: errors quote what they were asked.
+// ToError converts an error to the form that crosses the wire, with at most MaxText bytes, since errors may quote
+// their input.
 func ToError(err error) *Error { return &Error{KindOf(err), Clip(err.Error(), MaxText)} }

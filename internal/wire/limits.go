@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// What tasks, workers and users say is kept in journals and histories, sent to others and shown to users. These are the
-// limits in bytes; where bytes come in, they are checked before anything is kept.
+// What tasks, workers and users send is kept in journals and histories, sent to others and shown to users. These are
+// the limits in bytes. They are checked on arrival, before anything is kept.
 const (
 	MaxText   = 16 << 10 // an error, with its stack
-	MaxReason = 1 << 10  // a word on one record, fetch or node
+	MaxReason = 1 << 10  // a text about one record, fetch or node
 	MaxPath   = 4 << 10
 	MaxName   = 255 // a job, a user, a queue, a node
 )
 
-// Clip makes a text valid UTF-8, and keeps its beginning and its end where that has more than most bytes.
+// Clip makes a text valid UTF-8. Of a text of more than most bytes it keeps the beginning and the end.
 func Clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
@@ -24,11 +24,11 @@ func Clip(s string, most int) string {
 	}
 	const gap = "\n...\n"
 	half := max(0, (most-len(gap))/2)
-	return strings.ToValidUTF8(s[:half]+gap+s[len(s)-half:], "") // without the runes that are cut
+	return strings.ToValidUTF8(s[:half]+gap+s[len(s)-half:], "") // without the runes that were cut
 }
 
-// Bounded makes an end that somebody else reports fit to be kept: texts are cut, numbers that cannot be are 0, and an
-// attempt whose counters are beyond the limits has failed for good.
+// Bounded makes an end that was reported by others fit to be kept. It cuts texts and sets impossible numbers to 0.
+// If the counters exceed the limits, the attempt has failed for good.
 func (e *Ended) Bounded() {
 	e.Error = Clip(e.Error, MaxText)
 	e.Millis = min(max(e.Millis, 0), math.MaxInt32)
@@ -43,7 +43,7 @@ func (e *Ended) Bounded() {
 	}
 }
 
-// Check refuses a report whose sender cannot be taken in, and cuts what it says about itself.
+// Check refuses a report whose sender cannot be accepted, and cuts what it says about itself.
 func (r *Report) Check() error {
 	for what, s := range map[string]string{
 		"name": string(r.Node), "rack": r.Rack, "class": r.Machine, "session": r.Session, "address": r.Addr, "isolation": r.Isolation, "platform": r.Platform,
@@ -69,22 +69,22 @@ func (r *Report) Check() error {
 // maxAttempts is how many attempts of a kind one worker may have room for.
 const maxAttempts = 1 << 20
 
-// Of reports whether an attempt may say this: a reduce, of maps of its own stage.
+// Of reports whether an attempt may say b: a reduce, of maps of its stage.
 func (b *BadFetch) Of(id AttemptID) bool {
 	return b.By == id && id.Kind == ReduceTask && b.Map.Kind == MapTask && b.Map.Job == id.Job && b.Map.Stage == id.Stage
 }
 
-// Bounded cuts what a complaint says.
+// Bounded cuts the texts of a complaint.
 func (b *BadFetch) Bounded() { b.Why, b.Addr = Clip(b.Why, MaxReason), Clip(b.Addr, MaxName) }
 
-// Ran is how long an attempt has run, as its worker says.
+// Ran returns how long an attempt has run, according to its worker.
 func (p *Progress) Ran() time.Duration {
 	return time.Duration(min(max(p.Millis, 0), math.MaxInt32)) * time.Millisecond
 }
 
-// Bounded keeps progress between 0 and 1.
+// Bounded limits progress to 0 to 1.
 func Bounded(done float64) float64 {
-	if !(done > 0) { // nor a number
+	if !(done > 0) { // also if it is NaN
 		return 0
 	}
 	return min(done, 1)

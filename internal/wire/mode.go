@@ -1,6 +1,6 @@
 package wire
 
-// ModeText is a mode as ls shows it: drwxr-xr-x.
+// ModeText returns a mode as ls shows it: drwxr-xr-x.
 func ModeText(dir bool, mode uint16) string {
 	out := []byte("-rwxrwxrwx")
 	if dir {

@@ -1,16 +1,16 @@
 package wire
 
-// PlanRequest announces jobs that will come, or takes announcements back, or asks for a new plan; a zero one only asks which
-// plans there are.
+// PlanRequest announces jobs, withdraws announcements, or asks for a new plan. The zero request only asks for the
+// plans.
 type PlanRequest struct {
 	Jobs  []JobSpec `json:"jobs,omitempty"`
 	Drop  string    `json:"drop,omitempty"` // the name of the caller's announced jobs that will not come
 	Again bool      `json:"again,omitempty"`
 }
 
-// Plans are the jobs that were announced and have not ended.
+// Plans are the announced jobs that have not ended.
 type Plans struct {
-	Planner bool   `json:"planner"` // the policy in place plans
+	Planner bool   `json:"planner"` // the policy in use plans
 	Plans   []Plan `json:"plans"`
 }
 
@@ -18,10 +18,10 @@ type Plans struct {
 type Plan struct {
 	Name        string   `json:"name"`
 	User        string   `json:"user"`
-	Job         JobID    `json:"job,omitempty"` // once it has come
+	Job         JobID    `json:"job,omitempty"` // once it has been submitted
 	Announced   int64    `json:"announced_ms"`
 	MapRacks    []string `json:"map_racks,omitempty"`
 	ReduceRacks []string `json:"reduce_racks,omitempty"`
-	Why         string   `json:"why,omitempty"`    // there is no plan
-	Reason      string   `json:"reason,omitempty"` // it has so many racks
+	Why         string   `json:"why,omitempty"`    // why there is no plan
+	Reason      string   `json:"reason,omitempty"` // why it has that many racks
 }

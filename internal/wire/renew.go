@@ -5,7 +5,7 @@ type RenewRequest struct {
 	Public []byte `json:"public"` // Ed25519
 }
 
-// Renewed is a new certificate, in DER, and those of the authorities that nodes show.
+// Renewed is a new certificate, in DER, and the authorities' certificates that nodes show.
 type Renewed struct {
 	Cert        []byte   `json:"cert"`
 	Authorities [][]byte `json:"authorities"`

@@ -14,7 +14,7 @@ type Choice struct {
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// String writes it as a command line would, but for texts of several lines.
+// String returns the choice as on a command line, except for texts of several lines.
 func (c Choice) String() string {
 	var out strings.Builder
 	out.WriteString(c.Name)
@@ -30,7 +30,8 @@ func (c Choice) String() string {
 	return out.String()
 }
 
-// aboutClassifier is what a trained classifier says of itself: when it was trained, and with how many jobs. Older ones say nothing.
+// aboutClassifier returns what a trained classifier says of itself: when it was trained, and with how many jobs.
+// Older ones say nothing.
 func aboutClassifier(text string) string {
 	var c struct {
 		Trained string
@@ -46,35 +47,35 @@ func aboutClassifier(text string) string {
 // SchedulerStatus is what a cluster's policies have done since its master started.
 type SchedulerStatus struct {
 	Policies
-	Launched  int64 `json:"launched"`            // attempts, drivers too
+	Launched  int64 `json:"launched"`            // attempts, including drivers
 	Seconds   int64 `json:"seconds"`             // second attempts among them
 	Stopped   int64 `json:"stopped"`             // attempts that the policy or a broken deadlock ended
-	Forgotten int64 `json:"forgotten,omitempty"` // results that the policy wanted made again
+	Forgotten int64 `json:"forgotten,omitempty"` // results that the policy wanted to have made again
 	Admitted  int64 `json:"admitted"`            // jobs, each stage of a chain
 	Rejected  int64 `json:"rejected"`
 	Broken    int64 `json:"broken"` // rounds in which a policy broke a rule
 	// CPUMillis is the processor time that the master has used; 0: unknown.
 	CPUMillis int64 `json:"cpu_ms,omitempty"`
-	// LastBroken says what the last broken rule was, BrokenAgo how many milliseconds ago.
+	// LastBroken is the last broken rule, and BrokenAgo how many milliseconds ago that was.
 	LastBroken string `json:"last_broken,omitempty"`
 	BrokenAgo  int64  `json:"broken_ago_ms,omitempty"`
 }
 
-// A Figure is a number that a policy works with: a limit that it tunes, what a job lacks.
+// A Figure is a number that a policy uses: a limit that it tunes, what a job lacks.
 type Figure struct {
 	Name  string  `json:"name"`
-	Job   JobID   `json:"job,omitempty"` // empty: of the cluster
+	Job   JobID   `json:"job,omitempty"` // empty: for the cluster
 	Value float64 `json:"value"`
 }
 
-// Policies are those in use.
+// Policies are the policies in use.
 type Policies struct {
 	Policy    Choice `json:"policy"`
 	Admission Choice `json:"admission"`
-	// Second is the rule of second attempts, where a job says what it came under: late, lag or none.
+	// Second is the rule of second attempts: late, lag or none. It is set in what a job was submitted under.
 	Second *Choice `json:"second,omitempty"`
-	// Figures are numbers that they work with.
+	// Figures are numbers that the policies use.
 	Figures []Figure `json:"figures,omitempty"`
-	// Notes say what the cluster lacks for them, and what they do meanwhile.
+	// Notes say what the cluster lacks for the policies, and what they do meanwhile.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -2,13 +2,13 @@ package wire
 
 import "github.com/millrace/millrace/internal/priority"
 
-// A Program is the code of a job: a built-in job and its words, or an executable in the
-// block store and its arguments.
+// A Program is the code of a job: a built-in job and its arguments, or an executable in the block store and its
+// arguments.
 type Program struct {
 	Builtin string   `json:"builtin,omitempty"`
 	Args    []string `json:"args,omitempty"`
 	Exe     string   `json:"exe,omitempty"`  // path in the block store
-	Hash    string   `json:"hash,omitempty"` // SHA-256 of it, in hexadecimal
+	Hash    string   `json:"hash,omitempty"` // its SHA-256, in hexadecimal
 	Files   []Side   `json:"files,omitempty"`
 }
 
@@ -30,39 +30,40 @@ type JobSpec struct {
 	Program  Program           `json:"program"`
 	// Stages is how many jobs the program chains.
 	Stages    int    `json:"stages"`
-	Output    string `json:"output,omitempty"` // of the last
+	Output    string `json:"output,omitempty"` // of the last stage
 	Overwrite bool   `json:"overwrite,omitempty"`
-	// Inputs are paths that the first reads, as far as the client knows: the master refuses a job at once if one of them
-	// is not there.
+	// Inputs are paths that the first stage reads, as far as the client knows. The master refuses a job at once if
+	// one of them does not exist.
 	Inputs []string `json:"inputs,omitempty"`
 	// Attempts is how often a task is tried; 0 means the cluster's default.
 	Attempts  int     `json:"attempts,omitempty"`
 	Slowstart float64 `json:"slowstart,omitempty"`
 	VCores    int32   `json:"vcores,omitempty"`
 	MemoryMB  int64   `json:"memory_mb,omitempty"`
-	// Bad is how many bad records may be left out.
+	// Bad is how many bad records may be skipped.
 	Bad int `json:"bad,omitempty"`
-	// Weight is the job's share beside others; 0 means 1. ReduceCost is what a reduce costs, a map being 1; 0 means 1.
+	// Weight is the job's share relative to others; 0 means 1. ReduceCost is what a reduce costs, a map being 1; 0
+	// means 1.
 	Weight     float64 `json:"weight,omitempty"`
 	ReduceCost float64 `json:"reduce_cost,omitempty"`
-	// Reduce and Driver are the room of a reduce and of the driver where it is not that of a map.
+	// Reduce and Driver are the room of a reduce and of the driver if it differs from that of a map.
 	Reduce Demand `json:"reduce,omitzero"`
 	Driver Demand `json:"driver,omitzero"`
-	// Recurring says that jobs of this name and user come again and again: what the history knows of them is to be
-	// trusted.
+	// Recurring says that jobs of this name and user recur, so that what the history knows of them can be trusted.
 	Recurring bool `json:"recurring,omitempty"`
-	// Shape is how the job wants its input divided, Expect what is known of it before its plan is there: what the
-	// client does not say, the master finds out if it can.
+	// Shape is how the job wants its input divided, and Expect what is known of it before it has a plan. The master
+	// fills in what the client leaves out, if it can.
 	Shape  Shape    `json:"shape,omitzero"`
 	Expect Expected `json:"expect,omitzero"`
-	// Local says with whose rights the job opens local paths: LocalNone, LocalUser or LocalWorker. The master sets it, whatever
-	// a client says.
+	// Local says with whose rights the job opens local paths: LocalNone, LocalUser or LocalWorker. The master sets
+	// it and ignores what a client says.
 	Local LocalRights `json:"local,omitempty"`
-	// Under are the policies that the cluster had when the job came. The master sets them, whatever a client says.
+	// Under are the policies of the cluster when the job was submitted. The master sets them and ignores what a
+	// client says.
 	Under *Policies `json:"under,omitempty"`
-	// Umask is that of its user: for what the job makes in the block store.
+	// Umask is the user's, for what the job creates in the block store.
 	Umask Umask `json:"umask,omitempty"`
-	// Request makes a repeated submission the same job.
+	// Request identifies a submission that is repeated.
 	Request string `json:"request,omitempty"`
 }
 
@@ -72,7 +73,7 @@ type Demand struct {
 	MemoryMB int64 `json:"memory_mb,omitempty"`
 }
 
-// A Shape is what a job says about how its input is divided: mapreduce.Shape.
+// A Shape is what a job specifies about how its input is divided: mapreduce.Shape.
 type Shape struct {
 	SplitBytes int64 `json:"split_bytes,omitempty"`
 	Reducers   int   `json:"reducers,omitempty"`
@@ -80,7 +81,7 @@ type Shape struct {
 	Folds      bool  `json:"folds,omitempty"`
 }
 
-// Expected is what is known of a job before it has run. 0 means that nobody knows.
+// Expected is what is known of a job before it has run. 0 means unknown.
 type Expected struct {
 	Maps         int32 `json:"maps,omitempty"`
 	Reduces      int32 `json:"reduces,omitempty"`
@@ -116,7 +117,7 @@ type Split struct {
 	Hosts  []string `json:"hosts,omitempty"`
 }
 
-// Bytes is how much there is to read.
+// Bytes returns how much there is to read.
 func (s *Split) Bytes() (n int64) {
 	for _, r := range s.Ranges {
 		n += r.Length
@@ -131,19 +132,18 @@ type StagePlan struct {
 	Bounds   [][]byte `json:"bounds,omitempty"`
 	Name     string   `json:"name,omitempty"`
 	Work     string   `json:"work,omitempty"` // the hidden output directory
-	// Parts is how many splits were sent before, of a plan that is too long for one message.
+	// Parts is how many splits were sent before, for a plan that is too long for one message.
 	Parts int `json:"parts,omitempty"`
 }
 
-// A PlanPart is some splits of a long plan: those from First on, of Total.
+// A PlanPart is some splits of a long plan of Total splits, starting with First.
 type PlanPart struct {
 	First  int     `json:"first"`
 	Total  int     `json:"total"`
 	Splits []Split `json:"splits"`
 }
 
-// Planned answers a plan or a part: how many of its splits are there. If that is not all, the driver goes on
-// from there.
+// Planned is the answer to a plan or a part: how many splits have arrived. The driver continues from there.
 type Planned struct {
 	Next int `json:"next"`
 }

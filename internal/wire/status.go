@@ -8,21 +8,23 @@ type NetStatus struct {
 	Nodes     []NetNode `json:"nodes"`
 	CrossRack int64     `json:"cross_rack_bytes"`
 	InRack    int64     `json:"in_rack_bytes"`
-	// Episodes counts how often a rack became congested: its link was used beyond Threshold.
+	// Episodes counts how often a rack became congested, that is, its link was used beyond Threshold.
 	Episodes        int     `json:"episodes"`
 	CongestedMillis int64   `json:"congested_ms"` // of all racks, added up
 	Threshold       float64 `json:"threshold"`
-	// CircuitMillis is how often an optical switch between the racks is matched anew, 0 if there is none, and RematchMillis when it is next.
+	// CircuitMillis is how often an optical switch between the racks is matched again, or 0.
+	// RematchMillis is when that happens next.
 	CircuitMillis int64 `json:"circuit_interval_ms,omitempty"`
 	RematchMillis int64 `json:"circuit_next_ms,omitempty"`
-	// Of the switch also: bytes a second of a circuit, how long racks have none while it is matched, and above how many bytes they get one.
+	// Also of the switch: a circuit's bytes per second, how long racks have none while it is matched, and above how
+	// many bytes data gets one.
 	CircuitRate      float64 `json:"circuit_rate,omitempty"`
 	DarkMillis       int64   `json:"circuit_dark_ms,omitempty"`
 	CircuitThreshold int64   `json:"circuit_threshold,omitempty"`
 }
 
-// Sort brings racks and nodes, which come in the order in which they joined, into the order of their names. What racks sent to each
-// other follows.
+// Sort sorts racks and nodes, which come in the order in which they joined, by name. What racks sent to each other
+// is reordered with them.
 func (s *NetStatus) Sort(compare func(a, b string) int) {
 	order := make([]int, len(s.Racks))
 	for i := range order {
@@ -43,7 +45,7 @@ func (s *NetStatus) Sort(compare func(a, b string) int) {
 	slices.SortStableFunc(s.Nodes, func(a, b NetNode) int { return compare(string(a.Node), string(b.Node)) })
 }
 
-// A NetLink is one link: how much of it is used, 1 being all, and what went over it.
+// A NetLink is one link: how much of it is used, 1 being all, and what it carried.
 type NetLink struct {
 	UpShare   float64 `json:"up"`
 	DownShare float64 `json:"down"`
@@ -51,22 +53,22 @@ type NetLink struct {
 	DownBytes int64   `json:"down_bytes"`
 }
 
-// A NetRack is a rack's link to the core. Rates are in bytes a second; 0 means not known, and
-// then there are no shares.
+// A NetRack is a rack's link to the core. Rates are in bytes per second. 0 means unknown, and then there are no
+// shares.
 type NetRack struct {
 	Rack string `json:"rack"`
 	NetLink
 	Uplink          float64 `json:"uplink,omitempty"`
 	Downlink        float64 `json:"downlink,omitempty"`
 	Congested       bool    `json:"congested,omitempty"`
-	Circuit         string  `json:"circuit,omitempty"` // the rack to which it had a circuit when its workers reported last
+	Circuit         string  `json:"circuit,omitempty"` // the rack of its circuit when its workers last reported
 	Episodes        int     `json:"episodes"`
 	CongestedMillis int64   `json:"congested_ms"`
 	// To is what was sent to each rack, in the order of the racks.
 	To []int64 `json:"to"`
 }
 
-// A NetNode is a node's card.
+// A NetNode is a node's network card.
 type NetNode struct {
 	Node NodeName `json:"node"`
 	Rack string   `json:"rack"`
@@ -81,7 +83,7 @@ type NetNode struct {
 	RTT int64 `json:"rtt_us,omitempty"`
 }
 
-// QueueStatus describes a queue to users: its jobs that are remembered, and who may use it.
+// QueueStatus describes a queue to users: its remembered jobs, and who may use it.
 type QueueStatus struct {
 	Queue     string   `json:"queue"`
 	Waiting   int      `json:"waiting"`
@@ -101,14 +103,14 @@ type Load struct {
 	Samples []LoadSample `json:"samples"`  // the oldest first
 }
 
-// A LoadSample is one look at the cluster.
+// A LoadSample is one observation of the cluster.
 type LoadSample struct {
 	At     int64       `json:"at_ms"`
 	Nodes  int         `json:"nodes"` // that are known
 	Up     int         `json:"up"`
-	Room   int         `json:"room"` // attempts that fit on those that are up
+	Room   int         `json:"room"` // attempts that fit on the nodes that are up
 	Used   int         `json:"used"`
-	Queues []LoadQueue `json:"queues,omitempty"` // those with jobs; without a name: all others together
+	Queues []LoadQueue `json:"queues,omitempty"` // those with jobs; one without a name stands for all others
 }
 
 // A LoadQueue is what one queue had to do.

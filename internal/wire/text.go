@@ -6,19 +6,20 @@ import (
 	"maps"
 )
 
-// CodeParam is the parameter of a script that is its text, which may have 64 KiB. CodeSum takes its place where texts are kept once: its SHA-256.
+// CodeParam is the parameter of a script that holds its text, up to 64 KiB. Where texts are kept only once, CodeSum
+// replaces it: its SHA-256.
 const (
 	CodeParam = "code"
 	CodeSum   = "code_sum"
 )
 
-// SumOf is what refers to a text.
+// SumOf returns the reference to a text.
 func SumOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// Refer returns p with a reference in the place of a script's text, and that text. Without one it returns p.
+// Refer returns p with a script's text replaced by a reference, and that text. Without a text it returns p.
 func (p *Policies) Refer() (*Policies, string) {
 	if p == nil || p.Policy.Params[CodeParam] == "" {
 		return p, ""
@@ -27,7 +28,7 @@ func (p *Policies) Refer() (*Policies, string) {
 	return p.swap(CodeParam, CodeSum, SumOf(text)), text
 }
 
-// Restore undoes Refer. of returns the text of a sum, or nothing if it is gone: then the reference stays.
+// Restore is the inverse of Refer. of returns the text of a sum, or nothing: then the reference stays.
 func (p *Policies) Restore(of func(sum string) string) *Policies {
 	sum := p.Refers()
 	if sum == "" {
@@ -40,7 +41,7 @@ func (p *Policies) Restore(of func(sum string) string) *Policies {
 	return p.swap(CodeSum, CodeParam, text)
 }
 
-// Refers is the sum of the text that p refers to, or nothing.
+// Refers returns the sum of the text to which p refers, or nothing.
 func (p *Policies) Refers() string {
 	if p == nil {
 		return ""
@@ -48,7 +49,7 @@ func (p *Policies) Refers() string {
 	return p.Policy.Params[CodeSum]
 }
 
-// swap returns a copy with one parameter in the place of another. What p shares with others stays.
+// swap returns a copy with one parameter replaced by another. It does not change what p shares with others.
 func (p *Policies) swap(old, name, value string) *Policies {
 	out := *p
 	out.Policy.Params = maps.Clone(p.Policy.Params)

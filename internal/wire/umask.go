@@ -2,17 +2,17 @@ package wire
 
 import "strconv"
 
-// A Umask is what a client takes from the rights of the files (0666) and directories (0777) that it makes, in octal: "022".
-// "" leaves it to the cluster, which has 022. (HDFS: fs.permissions.umask-mode, also the client's)
+// A Umask is the rights that a client removes from the files (0666) and directories (0777) that it makes, in octal:
+// "022". "" leaves it to the cluster, which has 022. (HDFS: fs.permissions.umask-mode, also the client's)
 type Umask string
 
-// ParseUmask reads what a user has written.
+// ParseUmask parses what a user has written.
 func ParseUmask(s string) (Umask, error) {
 	_, err := Umask(s).Bits(0)
 	return Umask(s), err
 }
 
-// Bits are the rights to take away; otherwise says which if the client leaves it to the cluster.
+// Bits returns the rights to remove, or otherwise if the client leaves them to the cluster.
 func (u Umask) Bits(otherwise uint16) (uint16, error) {
 	if u == "" {
 		return otherwise, nil

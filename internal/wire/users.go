@@ -2,20 +2,20 @@ package wire
 
 import "math"
 
-// Limits bound what a user may ask of a cluster beside files and bytes. 0 says nothing, so that the limits of all users hold;
-// NoLimit does not bound.
+// Limits bound what a user may ask of a cluster, beside files and bytes. 0 means that the limits for all users
+// apply; NoLimit means no bound.
 type Limits struct {
 	Running     int64 `json:"running,omitempty"`     // jobs at once; more wait
 	Waiting     int64 `json:"waiting,omitempty"`     // jobs without a plan; more are refused
 	Containers  int64 `json:"containers,omitempty"`  // at once, of all jobs; tasks beyond wait
 	Submissions int64 `json:"submissions,omitempty"` // a minute; more are refused
-	History     int64 `json:"history,omitempty"`     // bytes of ended jobs; beyond, the oldest are forgotten
+	History     int64 `json:"history,omitempty"`     // bytes of ended jobs; the oldest beyond that are forgotten
 }
 
-// NoLimit is a limit that does not bound.
+// NoLimit is a limit without a bound.
 const NoLimit = -1
 
-// AllUsers stands for every user who has no limit of their own.
+// AllUsers stands for every user without limits of their own.
 const AllUsers = "*"
 
 // byName finds a limit by its name.
@@ -25,7 +25,7 @@ func (l *Limits) byName(name string) *int64 {
 	}[name]
 }
 
-// Change sets limits by name. It changes nothing if one of them is wrong.
+// Change sets limits by name. It changes nothing if one of them is invalid.
 func (l *Limits) Change(changes map[string]int64) error {
 	next := *l
 	for name, n := range changes {
@@ -45,7 +45,7 @@ func (l *Limits) Change(changes map[string]int64) error {
 	return nil
 }
 
-// Or is these limits, with those of all where these say nothing. What does not bound is 0.
+// Or returns l with its zeros replaced by the limits in all. In the result 0 means no bound.
 func (l Limits) Or(all Limits) Limits {
 	for _, name := range []string{"running", "waiting", "containers", "submissions", "history"} {
 		n := l.byName(name)
@@ -63,14 +63,14 @@ type LimitRequest struct {
 	Changes map[string]int64 `json:"changes"`
 }
 
-// UserStatus is what a user has, and may have.
+// UserStatus is what a user has and may have.
 type UserStatus struct {
 	User       string `json:"user"`
 	Running    int    `json:"running"` // jobs with a plan
-	Waiting    int    `json:"waiting"` // jobs without
+	Waiting    int    `json:"waiting"` // jobs without a plan
 	Containers int    `json:"containers"`
 	Recent     int    `json:"recent"`  // submissions of the last minute
 	History    int64  `json:"history"` // bytes
-	Limits     Limits `json:"limits"`  // that hold; 0 does not bound
+	Limits     Limits `json:"limits"`  // those in effect; 0 means no bound
 	Usage      Usage  `json:"usage"`   // files and bytes, and quotas
 }

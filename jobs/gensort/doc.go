@@ -15,10 +15,9 @@
 // on any goroutine, in any order, and the pieces concatenate to the whole.
 // Seeking to a row costs one 128-bit multiplication for each bit set in its number.
 //
-// A sorted output is judged by the rules of valsort. Feed the records of a part
-// to Summary.Add in file order, then join the summaries of all parts with
-// Summary.Merge in part order: the result is that of one pass over the whole.
-// Input and output hold the same records when their counts and Checksums agree.
+// A sorted output is judged by the rules of valsort. Feed the records of a part to Summary.Add in file order, then
+// join the summaries of all parts with Summary.Merge in part order. The result is that of one pass over the whole.
+// Input and output hold the same records if their counts and Checksums agree.
 //
 // Nothing here is safe for concurrent use: one Generator or Summary belongs to
 // one goroutine.

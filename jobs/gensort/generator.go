@@ -2,7 +2,7 @@ package gensort
 
 import "fmt"
 
-// Generator makes consecutive records from a chosen row on.
+// Generator makes consecutive records, starting with a chosen row.
 type Generator struct {
 	row  Uint128
 	rand Uint128 // the random number of the row before row
@@ -28,8 +28,8 @@ func (g *Generator) Next(dst *[RecordSize]byte) {
 	g.row = g.row.Add(Uint128{Lo: 1})
 }
 
-// Fill writes as many records as dst holds. It panics unless len(dst) is a
-// multiple of RecordSize: half a record cannot be taken up again later.
+// Fill fills dst with records. It panics unless len(dst) is a multiple of RecordSize, since half a record could not
+// be continued later.
 func (g *Generator) Fill(dst []byte) {
 	if len(dst)%RecordSize != 0 {
 		panic(fmt.Sprintf("gensort: Fill: length %d is not a multiple of %d", len(dst), RecordSize))

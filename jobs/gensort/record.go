@@ -9,7 +9,7 @@ const (
 	KeySize = 10
 )
 
-// Form is one of the two shapes a record can have.
+// Form is the form of a record.
 type Form uint8
 
 const (
@@ -81,7 +81,7 @@ func putHex(dst *[RecordSize]byte, row Uint128) {
 	binary.BigEndian.PutUint64(dst[rowAt+24:], hex8(uint32(row.Lo)))
 }
 
-// hex8 returns the eight hexadecimal digits of x, one a byte, the first highest.
+// hex8 returns the eight hexadecimal digits of x, one per byte, the first in the highest.
 func hex8(x uint32) uint64 {
 	const ones = 0x0101010101010101
 	v := uint64(x)

@@ -6,8 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// Summary is what valsort says of a sequence of records. The zero value is the
-// summary of no record.
+// Summary is what valsort reports about a sequence of records. The zero value is the summary of no records.
 type Summary struct {
 	// Records is how many records were added.
 	Records uint64
@@ -25,8 +24,7 @@ type Summary struct {
 	FirstKey, LastKey [KeySize]byte
 }
 
-// Add takes in the records of p, in order. It fails, having added the whole
-// records, if p ends inside a record.
+// Add adds the records of p, in order. If p ends inside a record, Add adds the whole records and fails.
 func (s *Summary) Add(p []byte) error {
 	for ; len(p) >= RecordSize; p = p[RecordSize:] {
 		s.add((*[RecordSize]byte)(p))

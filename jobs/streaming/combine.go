@@ -7,16 +7,16 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// combineBytes is how much mapper output is gathered for one run of the combiner, and as much again where its pairs are, and combineShare which
-// part of the largest record, itself a part of the budget, at most. Larger: fewer processes, better combining, more memory beside the sort.
+// combineBytes is how much mapper output is collected for one run of the combiner, and the size of the list of its
+// pairs. Each is at most 1/combineShare of the largest record, itself a part of the budget. Larger: fewer processes,
+// better combining, more memory beside the sort.
 const (
 	combineBytes = 8 << 20
 	combineShare = 8
 )
 
-// combiner gathers pairs, sorts them and runs a command over them, once for each
-// most bytes. A command cannot be called key by key as a combiner in Go is, so it
-// works before the sort and spill of the engine, not in them.
+// combiner collects pairs, sorts them and runs a command over them, once for each most bytes. A command cannot be
+// called key by key like a combiner in Go, so it works before the sort and spill of the engine, not during them.
 type combiner struct {
 	task    *mapreduce.Task
 	command string
@@ -35,7 +35,8 @@ type span struct{ key, value, end uint32 }
 
 const spanBytes = 12
 
-// add gathers a pair. One that alone is more than is gathered goes on as it is: combining is never needed for a right result.
+// add collects a pair. A pair that is too large by itself is passed on uncombined, since no correct result depends
+// on combining.
 func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
 	if len(key)+len(value) > c.most {
 		out.Emit(key, value)
@@ -47,7 +48,7 @@ func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
 		}
 	}
 	if c.data == nil {
-		c.data = make([]byte, 0, c.most) // once: growing would leave as much again behind
+		c.data = make([]byte, 0, c.most) // at once: growing would leave as much garbage
 	}
 	s := span{key: uint32(len(c.data))}
 	c.data = append(c.data, key...)
@@ -58,7 +59,7 @@ func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
 	return nil
 }
 
-// flush runs the command over what was gathered and emits what it prints.
+// flush runs the command over the collected pairs and emits what it prints.
 func (c *combiner) flush(out mapreduce.Emitter) (err error) {
 	if len(c.pairs) == 0 {
 		return nil
@@ -86,7 +87,7 @@ func (c *combiner) flush(out mapreduce.Emitter) (err error) {
 	return nil
 }
 
-// send hands the sorted pairs to the command.
+// send passes the sorted pairs to the command.
 func (c *combiner) send(take func(batch) error) error {
 	for _, s := range c.pairs {
 		if err := c.proc.writePair(c.data[s.key:s.value], c.data[s.value:s.end], take); err != nil {
@@ -96,7 +97,7 @@ func (c *combiner) send(take func(batch) error) error {
 	return nil
 }
 
-// emitPairs emits lines divided at their first tab, and counts them.
+// emitPairs emits lines split at their first tab, and counts them.
 func emitPairs(lines batch, out mapreduce.Emitter) (n int64) {
 	for line := range bytes.Lines(lines) {
 		key, value, _ := bytes.Cut(bytes.TrimSuffix(line, newline), tab)

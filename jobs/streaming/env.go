@@ -11,13 +11,13 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// environment is what a command sees: the worker's path and home, no more of its
-// variables, and the job's settings under Hadoop's names.
+// environment returns what a command sees: the worker's path and home, none of its other variables, and the job's
+// settings under Hadoop's names.
 func environment(t *mapreduce.Task) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
 		v, ok := os.LookupEnv(name)
-		if name == "PATH" { // a script that was shipped is found by its bare name, as Hadoop's users write it
+		if name == "PATH" { // a shipped script is found by its bare name, as Hadoop's users write it
 			v, ok = strings.TrimSuffix(workDir(t)+":"+v, ":"), true
 		}
 		if ok {
@@ -40,7 +40,7 @@ func environment(t *mapreduce.Task) []string {
 	return env
 }
 
-// variable turns every character that is not a letter or digit into "_".
+// variable replaces every character that is not a letter or digit by "_".
 func variable(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

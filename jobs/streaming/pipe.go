@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/internal/procs"
 )
 
-// feed writes chunks to the command. A command may end without reading all of its
-// input (head does): that is no error.
+// feed writes chunks to the command. It is no error if the command ends without reading all of its input, as head
+// does.
 func (p *process) feed(in io.WriteCloser) error {
 	for {
 		select {
@@ -64,8 +64,8 @@ func (p *process) drain(out io.ReadCloser) {
 	}
 }
 
-// room makes sure that n more bytes fit. The pages of a giant that has moved are free at once: until the collector comes by,
-// the copies of one line would be twice the line.
+// room makes sure that n more bytes fit. It frees the pages of a moved giant at once: until the garbage collector
+// runs, the copies of one line would take twice its size.
 func (b batch) room(n int) batch {
 	if cap(b)-len(b) >= n {
 		return b
@@ -76,8 +76,8 @@ func (b batch) room(n int) batch {
 	return more
 }
 
-// hand gives lines to the consumer and returns an empty batch, or nil when nobody wants lines any more. After a giant it waits until that
-// has been taken, so that a process has one at a time.
+// hand passes lines to the consumer and returns an empty batch, or nil if nobody wants more lines. After a giant it
+// waits until that has been consumed, so that a process has only one at a time.
 func (p *process) hand(lines batch) batch {
 	select {
 	case p.stdout <- lines:
@@ -104,8 +104,8 @@ func (p *process) hand(lines batch) batch {
 	}
 }
 
-// readError is what the end of the output means. After an error nobody reads on,
-// so that the command has to end.
+// readError returns what an error at the end of the output means. After a failure nobody reads on, so it ends the
+// command.
 func (p *process) readError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

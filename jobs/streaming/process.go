@@ -17,12 +17,12 @@ import (
 type process struct {
 	what    string // "mapper", for errors
 	cmd     *exec.Cmd
-	group   *procs.Group // it and what it starts
+	group   *procs.Group // the command and what it starts
 	stdin   chan []byte  // chunks for the command; closed at the end of input
 	stdout  chan batch   // what it printed; closed at the end of output
-	spare   chan []byte  // buffers of input to use again
-	taken   chan batch   // buffers of output to use again
-	in      []byte       // input that waits for more
+	spare   chan []byte  // buffers of input for reuse
+	taken   chan batch   // buffers of output for reuse
+	in      []byte       // input that waits until the chunk is full
 	done    chan struct{}
 	fed     chan struct{} // closed when the command takes no more input
 	report  *reporter
@@ -33,15 +33,15 @@ type process struct {
 	writeErr error // set before wg is done, as is exitErr
 	exitErr  error
 	over     bool
-	err      error // how it ended, once over
+	err      error // how the command ended, once over
 }
 
-// batch is a number of whole lines.
+// batch is some whole lines.
 type batch []byte
 
 const (
 	batchBytes = 64 << 10
-	// inputBytes is what the command is given at once. Records larger than that go in pieces.
+	// inputBytes is how much the command gets at a time. Larger records are written in pieces.
 	inputBytes = 128 << 10
 )
 
@@ -74,7 +74,7 @@ func start(t *mapreduce.Task, what, command string) (*process, error) {
 	p.wg.Go(func() { p.report.read(pipes.ours[2]) })
 	p.wg.Go(func() {
 		p.exitErr = p.cmd.Wait()
-		p.kill() // what it left behind in its group holds the pipes open
+		p.kill() // the rest of its group holds the pipes open
 		stop()
 	})
 	return p, nil
@@ -88,11 +88,10 @@ func maxLine(t *mapreduce.Task) int {
 	return 128 << 20
 }
 
-// pipes are the ends of standard input, output and error.
+// pipes are both ends of standard input, output and error.
 type pipes struct{ ours, theirs [3]*os.File }
 
-// connect makes the pipes. They are not those of package exec, whose Wait closes
-// them under the reader.
+// connect makes the pipes. Wait of package exec would close its own while they are being read.
 func (p *process) connect() (ends pipes, err error) {
 	for i := range ends.ours {
 		r, w, err := os.Pipe()
@@ -117,7 +116,7 @@ func closeAll(files [3]*os.File) {
 	}
 }
 
-// workDir is the directory of side files, or none.
+// workDir returns the directory of side files, or "".
 func workDir(t *mapreduce.Task) string {
 	if info, err := os.Stat(t.SideDir); err == nil && info.IsDir() {
 		return t.SideDir
@@ -125,7 +124,7 @@ func workDir(t *mapreduce.Task) string {
 	return ""
 }
 
-// write gives the command more input, piece by piece, so that no copy of a large record is made.
+// write writes more input to the command, in pieces, so that a large record is never copied.
 func (p *process) write(b []byte, take func(batch) error) error {
 	for len(b) > 0 {
 		if p.in == nil {
@@ -144,7 +143,7 @@ func (p *process) write(b []byte, take func(batch) error) error {
 	return nil
 }
 
-// writePair gives the command a line of key and value.
+// writePair writes a line of key and value to the command.
 func (p *process) writePair(key, value []byte, take func(batch) error) error {
 	for _, b := range [...][]byte{key, tab, value, newline} {
 		if err := p.write(b, take); err != nil {
@@ -154,7 +153,7 @@ func (p *process) writePair(key, value []byte, take func(batch) error) error {
 	return nil
 }
 
-// flush sends what write has gathered.
+// flush sends what write has collected.
 func (p *process) flush(take func(batch) error) error {
 	chunk := p.in
 	p.in = nil
@@ -181,10 +180,9 @@ func (p *process) recycle(b []byte) {
 	}
 }
 
-// send hands a chunk to the command, taking what it prints meanwhile so that
-// neither side waits for the other for ever. A command that exits well, or closes
-// its input, before that ends has seen enough: the rest is thrown away. One that
-// closes only its output gets all of its input.
+// send passes a chunk to the command and meanwhile takes what it prints, so that neither side waits for the other
+// forever. A command that exits successfully, or closes its input, has seen enough, and the rest of its input is
+// dropped. One that closes only its output gets all of its input.
 func (p *process) send(chunk []byte, take func(batch) error) error {
 	stdout := p.stdout
 	for !p.over {
@@ -206,8 +204,8 @@ func (p *process) send(chunk []byte, take func(batch) error) error {
 	return p.err
 }
 
-// ended tells when the command takes no more input, once its output has ended, too: as long as it prints there is
-// something to take.
+// ended returns a channel that is closed when the command takes no more input. It returns nil while the command may
+// still print.
 func (p *process) ended(stdout chan batch) chan struct{} {
 	if stdout != nil {
 		return nil
@@ -215,7 +213,7 @@ func (p *process) ended(stdout chan batch) chan struct{} {
 	return p.fed
 }
 
-// consume has take look at lines, whose memory is free then.
+// consume passes lines to take, and then reuses their memory.
 func (p *process) consume(lines batch, take func(batch) error) error {
 	p.report.task.Alive()
 	err := take(lines)
@@ -226,7 +224,7 @@ func (p *process) consume(lines batch, take func(batch) error) error {
 	return err
 }
 
-// finish ends the input, takes what is left of the output and waits for the exit.
+// finish ends the input, takes the rest of the output and waits for the exit.
 func (p *process) finish(take func(batch) error) error {
 	if err := p.flush(take); err != nil || p.over {
 		return errors.Join(err, p.err)
@@ -238,7 +236,7 @@ func (p *process) finish(take func(batch) error) error {
 			continue
 		}
 		if err = p.consume(lines, take); err != nil {
-			p.kill() // nobody takes what else it prints
+			p.kill() // nobody reads the rest of its output
 		}
 	}
 	if ended := p.wait(); err == nil {
@@ -247,12 +245,12 @@ func (p *process) finish(take func(batch) error) error {
 	return err
 }
 
-// wait reaps the command and its goroutines and says what went wrong.
+// wait waits for the command and its goroutines and returns what went wrong.
 func (p *process) wait() error {
 	close(p.done)
 	p.wg.Wait()
 	p.over = true
-	if err := p.report.failure(); err != nil { // the others follow from it
+	if err := p.report.failure(); err != nil { // the other errors follow from it
 		p.err = fmt.Errorf("%s: %w", p.what, err)
 		return p.err
 	}
@@ -269,14 +267,14 @@ func (p *process) wait() error {
 	return p.err
 }
 
-// close ends the command if it still runs, and all that it started.
+// close kills the command and everything that it started, if it still runs.
 func (p *process) close() {
 	if p == nil || p.over {
 		return
 	}
 	p.kill()
-	_ = p.wait() // killed, so that there is nothing to learn
+	_ = p.wait() // it was killed, so its error means nothing
 }
 
-// kill ends the whole process group. It may be called at any time, also twice.
+// kill kills the whole process group. It may be called at any time, and twice.
 func (p *process) kill() { p.group.Kill() }

@@ -15,11 +15,11 @@ import (
 // reporter reads a command's standard error.
 type reporter struct {
 	task *mapreduce.Task
-	stop func() // ends the command, whose attempt has failed
+	stop func() // ends the command after its attempt has failed
 
 	mu      sync.Mutex // guards the fields below
 	last    []byte     // the end of the log
-	refused error      // the first counter that was none
+	refused error      // the first invalid counter
 }
 
 const (
@@ -27,13 +27,13 @@ const (
 	keepLog       = 4 << 10
 )
 
-// What a line of the command's own begins with.
+// Prefixes of the lines by which a command reports.
 const (
 	statusWord  = "reporter:status:"
 	counterWord = "reporter:counter:"
 )
 
-// read handles lines until the end. Lines that are too long are handled in pieces, but for counters, which are none then.
+// read handles lines until the end. It handles a line that is too long in pieces, but refuses it if it is a counter.
 func (r *reporter) read(in io.ReadCloser) {
 	defer in.Close()
 	br := bufio.NewReaderSize(in, maxReportLine)
@@ -64,12 +64,12 @@ func (r *reporter) line(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = append(r.last, line...)
-	if n := len(r.last); n > 2*keepLog { // not at every line of a flood
+	if n := len(r.last); n > 2*keepLog { // not for every line of a flood
 		r.last = append(r.last[:0], r.last[n-keepLog:]...)
 	}
 }
 
-// count parses "group,name,n". A line that is none of these is log; a counter that may not be fails the attempt.
+// count parses "group,name,n". Any other line is log. A counter that is not allowed fails the attempt.
 func (r *reporter) count(s string) bool {
 	parts := strings.Split(s, ",")
 	if len(parts) != 3 {
@@ -88,7 +88,7 @@ func (r *reporter) count(s string) bool {
 	return true
 }
 
-// refuse ends a command that counts what it may not: numbers that go nowhere would be missed too late.
+// refuse ends a command that uses a forbidden counter. Otherwise its numbers would be missed too late.
 func (r *reporter) refuse(why error) {
 	r.mu.Lock()
 	first := r.refused == nil
@@ -101,14 +101,14 @@ func (r *reporter) refuse(why error) {
 	}
 }
 
-// failure is why the command was ended, if it was.
+// failure returns why the command was ended, if it was.
 func (r *reporter) failure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.refused
 }
 
-// tail returns the end of the log as the end of an error message.
+// tail returns the end of the log, for the end of an error message.
 func (r *reporter) tail() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

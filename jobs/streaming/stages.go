@@ -6,9 +6,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// Map runs command as the mapper; its lines are divided at the first tab. With a
-// combining command, which may be empty, what the mapper prints goes through that
-// first.
+// Map runs command as the mapper and splits its lines at the first tab. If combining is not empty, the mapper's
+// output first passes through that command.
 func Map(command, combining string) mapreduce.Map {
 	return mapreduce.Map{
 		Key: mapreduce.Bytes, Value: mapreduce.Bytes,
@@ -22,7 +21,7 @@ func Map(command, combining string) mapreduce.Map {
 	}
 }
 
-// MapOnly runs command as the mapper of a map-only job: its lines are the output.
+// MapOnly runs command as the mapper of a map-only job. Its lines are the output.
 func MapOnly(command string) mapreduce.Map {
 	return mapreduce.Map{
 		Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
@@ -32,12 +31,12 @@ func MapOnly(command string) mapreduce.Map {
 	}
 }
 
-// mapper feeds lines to a command that it starts at the first of them, when the
-// name of the input file is known.
+// mapper feeds lines to a command. It starts the command at the first line, when the name of the input file is
+// known.
 type mapper struct {
 	task    *mapreduce.Task
 	command string
-	whole   bool      // lines are not divided
+	whole   bool      // lines are not split
 	combine *combiner // nil for none
 	proc    *process
 	out     mapreduce.Emitter
@@ -75,7 +74,7 @@ func (m *mapper) begin() (err error) {
 	return err
 }
 
-// Finish ends the command's input and takes what it still prints.
+// Finish ends the command's input and takes the rest of its output.
 func (m *mapper) Finish(out mapreduce.Emitter) error {
 	m.out = out
 	if err := m.begin(); err != nil {
@@ -87,7 +86,7 @@ func (m *mapper) Finish(out mapreduce.Emitter) error {
 	return m.combine.flush(out)
 }
 
-// Close ends what an attempt that failed leaves running.
+// Close ends whatever a failed attempt leaves running.
 func (m *mapper) Close() error {
 	m.proc.close()
 	if m.combine != nil {
@@ -113,7 +112,8 @@ func (m *mapper) take(lines batch) error {
 	return failureOf(m.out)
 }
 
-// failureOf is why an emitter takes no more pairs, if it says so: a command that goes on printing would never hear of it.
+// failureOf returns why an emitter takes no more pairs, if it says so: a command that goes on printing would not
+// hear of it.
 func failureOf(out mapreduce.Emitter) error {
 	if f, ok := out.(interface{ Failure() error }); ok {
 		return f.Failure()
@@ -132,7 +132,7 @@ var (
 	tab     = []byte{'\t'}
 )
 
-// Reduce runs command as the reducer; its lines are the output of the job.
+// Reduce runs command as the reducer. Its lines are the output of the job.
 func Reduce(command string) mapreduce.Reduce {
 	return mapreduce.Reduce{
 		Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
@@ -142,7 +142,7 @@ func Reduce(command string) mapreduce.Reduce {
 	}
 }
 
-// reducer feeds "key TAB value" lines to a command that it starts at the first.
+// reducer feeds "key TAB value" lines to a command that it starts at the first one.
 type reducer struct {
 	task    *mapreduce.Task
 	command string
@@ -175,8 +175,8 @@ func (r *reducer) begin() (err error) {
 	return err
 }
 
-// Finish ends the command's input and takes what it still prints. A reduce without
-// input runs its command all the same, as Hadoop does.
+// Finish ends the command's input and takes the rest of its output. A reduce without input still runs its command,
+// as in Hadoop.
 func (r *reducer) Finish(out mapreduce.Emitter) error {
 	r.out = out
 	if err := r.begin(); err != nil {
@@ -185,7 +185,7 @@ func (r *reducer) Finish(out mapreduce.Emitter) error {
 	return r.proc.finish(r.take)
 }
 
-// Close ends what an attempt that failed leaves running.
+// Close ends whatever a failed attempt leaves running.
 func (r *reducer) Close() error {
 	r.proc.close()
 	return nil

@@ -42,8 +42,7 @@ func newZipf(n int, exponent float64) alias {
 	return newAlias(weights)
 }
 
-// zipfWeight is a whole number so that the table is made by integer arithmetic:
-// the last bit of a float may differ between machines, the data set must not.
+// zipfWeight is a whole number: the last bit of a float may differ between machines, but the data set must not.
 func zipfWeight(r int, exponent float64) uint64 {
 	const first = 1 << 38
 	if exponent == 1 {
@@ -99,8 +98,7 @@ func fraction(part, whole uint64) uint32 {
 	return uint32(q)
 }
 
-// blockSource returns the randomness of one block. Neighbouring seeds and
-// indices are mixed apart first.
+// blockSource returns the random source of one block. It mixes neighbouring seeds and indices first.
 func blockSource(seed, block uint64) *rand.PCG {
 	return rand.NewPCG(codec.Mix(seed), codec.Mix(seed^codec.Mix(block+1)))
 }

@@ -14,11 +14,11 @@ type RecordsConfig struct {
 	// Keys is how many distinct keys there may be, 1 to 2^24; 0 means 1,000,000
 	// (ours). Larger: more groups for a reducer, less to combine.
 	Keys int
-	// Exponent is the skew of the keys, as in Zipf's law: 0, the default, makes
-	// all equally frequent; at 1 the first of a million has 7 per cent.
+	// Exponent is the skew of the keys, as in Zipf's law. 0, the default, makes all equally frequent; at 1 the first
+	// of a million has 7 per cent.
 	Exponent float64
-	// Hot is the share of records, 0 to 1, that is given the first key beside
-	// what Exponent gives it. 0.5: one key holds half the bytes.
+	// Hot is the share of records, 0 to 1, that get the first key beside what Exponent gives it. 0.5: one key has
+	// half the bytes.
 	Hot float64
 	// ValueBytes is the length of a value, 1 to 64 KiB; 0 means 88 (ours: records
 	// of about 100 bytes). Larger: fewer records for the same bytes.
@@ -79,9 +79,8 @@ func NewRecords(c RecordsConfig) (*Records, error) {
 	return r, nil
 }
 
-// Fill writes a block of exactly len(dst) bytes: records such as
-// "k00000042<TAB>mjaefg...<LF>". The last value takes what is left of the block,
-// less than two records. A block too short for any record is all newlines.
+// Fill writes a block of exactly len(dst) bytes: records such as "k00000042<TAB>mjaefg...<LF>". The last value takes
+// the rest of the block, less than two records. A block too short for any record is all newlines.
 func (r *Records) Fill(dst []byte, block uint64) {
 	rng := blockSource(r.config.Seed, block)
 	size := keyBytes + 1 + r.config.ValueBytes + 1

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// A TableConfig describes lines of several columns, for the examples and for classes.
+// A TableConfig describes lines with several columns, for the examples and for courses.
 type TableConfig struct {
 	// Kind is graph, points, visits or matrix.
 	Kind string
 	// Seed chooses one of 2^64 files. Any value is good.
 	Seed uint64
-	// Things is how many nodes a graph has, centres the points lie around, pages are visited, or rows and columns a
-	// matrix has: 1 to 2^24; 0 means the usual of the kind.
+	// Things is the number of a graph's nodes, of the centres of points, of visited pages, or of a matrix's rows and
+	// columns: 1 to 2^24; 0 means the usual number for the kind.
 	Things int
 }
 
@@ -36,7 +36,7 @@ var kinds = map[string]kind{
 			return number(append(line, ' ', 'n'), int(popular.draw(rng.Uint64())))
 		}
 	}},
-	// X Y, both between -1200 and 1200: the centres lie on a circle of radius 1000, points within 200 of theirs.
+	// X Y, both between -1200 and 1200: the centres are on a circle of radius 1000, points within 200 of them.
 	"points": {5, func(t *Table) func([]byte, *rand.PCG) []byte {
 		return func(line []byte, rng *rand.PCG) []byte {
 			x, y := circle(t.any(rng), t.config.Things)
@@ -54,7 +54,7 @@ var kinds = map[string]kind{
 			return strconv.AppendInt(append(line, ' '), int64(1+below(rng, 999)), 10)
 		}
 	}},
-	// MATRIX ROW COLUMN VALUE, of matrices A and B. An entry that comes twice is the sum.
+	// MATRIX ROW COLUMN VALUE, of matrices A and B. The values of an entry that appears twice are added.
 	"matrix": {100, func(t *Table) func([]byte, *rand.PCG) []byte {
 		return func(line []byte, rng *rand.PCG) []byte {
 			line = append(line, "AB"[rng.Uint64()>>63])
@@ -65,10 +65,10 @@ var kinds = map[string]kind{
 	}},
 }
 
-// Kinds are the kinds of tables.
+// Kinds returns the kinds of tables, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// UsualThings is how many things a table of a kind has unless it is said.
+// UsualThings returns how many things a table of a kind has by default.
 func UsualThings(kind string) int { return kinds[kind].things }
 
 // A Table makes the blocks of one table.
@@ -94,8 +94,8 @@ func NewTable(c TableConfig) (*Table, error) {
 	return t, nil
 }
 
-// Fill writes a block of exactly len(dst) bytes: whole lines, of which the last has spaces behind it for what is left. A
-// block too short for any line is all newlines.
+// Fill writes a block of exactly len(dst) bytes: whole lines, of which the last is padded with spaces. A block too
+// short for any line is all newlines.
 func (t *Table) Fill(dst []byte, block uint64) {
 	rng := blockSource(t.config.Seed, block)
 	var line []byte
@@ -128,7 +128,7 @@ func below(rng *rand.PCG, n int) int {
 
 func number(line []byte, n int) []byte { return strconv.AppendInt(line, int64(n), 10) }
 
-// scatter is a whole number from -200 to 200, most often near 0: the sum of four.
+// scatter returns a whole number from -200 to 200, most often near 0: the sum of four.
 func scatter(rng *rand.PCG) (sum int64) {
 	for range 4 {
 		sum += int64(below(rng, 101)) - 50
@@ -136,8 +136,8 @@ func scatter(rng *rand.PCG) (sum int64) {
 	return sum
 }
 
-// circle is point i of n on a circle of radius 1000, in whole numbers that are the same on every machine: it walks around a
-// polygon of 24 corners.
+// circle returns point i of n on a circle of radius 1000, in whole numbers that are the same on every machine. It
+// walks around a polygon with 24 corners.
 func circle(i, n int) (x, y int64) {
 	cos := [...]int64{1000, 966, 866, 707, 500, 259, 0, -259, -500, -707, -866, -966, -1000, -966, -866, -707, -500, -259, 0, 259, 500, 707, 866, 966}
 	corner := i * len(cos) / n % len(cos)

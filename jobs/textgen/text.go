@@ -14,9 +14,8 @@ type TextConfig struct {
 	// Words is the size of the vocabulary, 1 to 2^24; 0 means 100,000
 	// (ours, about that of a large dictionary). Larger: more distinct keys, bigger tables, slower.
 	Words int
-	// Exponent is that of Zipf's law: the word of rank r has a share in
-	// proportion to 1/r^Exponent. 0 makes all words equally frequent; natural
-	// text is near 1, the default. Larger: fewer words carry more of the text.
+	// Exponent is that of Zipf's law: the share of the word of rank r is proportional to 1/r^Exponent. 0 makes all
+	// words equally frequent; natural text is near 1, the default. Larger: fewer words carry more of the text.
 	Exponent float64
 	// MinLine and MaxLine bound the words of a line, drawn evenly. Both 0 means
 	// 8 and 14 (ours: lines of 50 to 90 bytes). Larger: fewer, longer lines.
@@ -60,7 +59,7 @@ type Text struct {
 	config  TextConfig
 	words   []slot
 	zipf    alias
-	endings [maxLetters + 1]slot // [n] is the commonest word of n letters, or zero
+	endings [maxLetters + 1]slot // [n] is the most common word of n letters, or zero
 }
 
 // NewText builds the vocabulary and the distribution: about 50 ms and 2.4 MB for
@@ -105,8 +104,8 @@ func (t *Text) lineWords(rng *rand.PCG) int {
 	return t.config.MinLine + int(extra)
 }
 
-// finish fills the few bytes left of a block with common words, the last of which
-// ends at the block's end; with blanks where no word fits.
+// finish fills the few remaining bytes of a block with common words, the last of which ends at the block's end, or
+// with blanks if no word fits.
 func (t *Text) finish(dst []byte) {
 	for len(dst) > 0 {
 		n := t.endingBytes(len(dst))
@@ -119,11 +118,11 @@ func (t *Text) finish(dst []byte) {
 	}
 }
 
-// blanks is as long as the longest rest that finish can meet.
+// blanks is as long as the longest rest that finish can get.
 const blanks = "                                "
 
-// endingBytes returns the length of the longest word, with the blank behind it,
-// that fits into room and leaves nothing or enough for a further word; 0 if none.
+// endingBytes returns the length of the longest word, with the blank behind it, that fits into room and leaves
+// nothing or enough for another; 0 if none does.
 func (t *Text) endingBytes(room int) int {
 	const enough = 4
 	for n := min(room, maxLetters+1); n > 1; n-- {

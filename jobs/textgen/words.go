@@ -24,9 +24,8 @@ func makeSlot(word string) (s slot) {
 	return s
 }
 
-// vocabulary returns n distinct lower-case words, the most frequent first. They
-// can be pronounced, and like those of real languages get longer with their
-// rank. A smaller vocabulary is the beginning of a larger one.
+// vocabulary returns n distinct lower-case words, the most frequent first. They are pronounceable, and as in real
+// languages they get longer with their rank. A smaller vocabulary is the beginning of a larger one.
 func vocabulary(n int) []slot {
 	rng := rand.New(rand.NewPCG(0x6d696c6c, 0x72616365))
 	seen := make(map[slot]struct{}, n)
@@ -43,14 +42,14 @@ func vocabulary(n int) []slot {
 	return words
 }
 
-// lettersAt draws the length of the word of a rank: from 1-5 letters at the
-// front to 6-10 at rank 100,000. Words that fail to be new get longer.
+// lettersAt draws the length of the word of a rank: from 1-5 letters for the first to 6-10 at rank 100,000. Words
+// that are not new get longer.
 func lettersAt(rng *rand.Rand, rank, tries int) int {
 	n := 1 + bits.Len(uint(rank))/3 + rng.IntN(3) + rng.IntN(3)
 	return min(n+tries/4, maxLetters)
 }
 
-// randomWord alternates consonants and vowels, beginning with either.
+// randomWord alternates consonants and vowels, starting with either.
 func randomWord(rng *rand.Rand, letters int) string {
 	const consonants, vowels = "ttnnsshrrdlcmwfgpbvk", "eeeaaioou"
 	word := make([]byte, letters)

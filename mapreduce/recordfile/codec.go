@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Encoders and decoders of zstd are dear to make and are shared between files.
-// Options are constants of ours, so New cannot fail.
+// Encoders and decoders of zstd are expensive to make and are shared between files. Their options are constants, so
+// New cannot fail.
 var (
 	zstdEncoders = sync.Pool{New: func() any {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
@@ -49,8 +49,8 @@ func compress(c Codec, dst, src []byte) ([]byte, Codec) {
 	return out, c
 }
 
-// decompress returns the n bytes that src holds in the form of c, using the
-// memory of dst. It never takes more than n bytes.
+// decompress returns the n bytes that src holds in the form of c, using the memory of dst. It never allocates more
+// than n bytes.
 func decompress(c Codec, dst, src []byte, n int) ([]byte, error) {
 	dst = grow(dst, n)
 	var err error
@@ -73,7 +73,7 @@ func decompress(c Codec, dst, src []byte, n int) ([]byte, error) {
 	return dst, err
 }
 
-// grow returns a slice of n bytes, in the memory of p if that is large enough.
+// grow returns a slice of n bytes, using the memory of p if that is large enough.
 func grow(p []byte, n int) []byte {
 	if cap(p) >= n {
 		return p[:n]

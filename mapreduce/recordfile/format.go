@@ -35,7 +35,7 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", uint8(c))
 }
 
-// ParseCodec returns the codec of a name.
+// ParseCodec returns the codec with this name.
 func ParseCodec(name string) (Codec, error) {
 	for c, n := range codecNames {
 		if n == name {
@@ -55,7 +55,7 @@ const (
 	blockHeaderBytes = 48
 )
 
-// endOfFile stands in the place of the codec in the header that ends a file.
+// endOfFile takes the place of the codec in the header that ends a file.
 const endOfFile = 0xff
 
 func checksum(p []byte) uint32 { return codec.Sum(p) }
@@ -95,7 +95,7 @@ func (h *fileHeader) decode(p *[fileHeaderBytes]byte) error {
 // blockHeader precedes the bytes of a block.
 type blockHeader struct {
 	marker  marker
-	offset  int64  // of the header in the file, so that no copy elsewhere passes for it
+	offset  int64  // of the header in the file, so that no copy elsewhere is mistaken for it
 	stored  uint32 // bytes that follow the header
 	raw     uint32 // bytes of the records they hold
 	records uint32
@@ -136,7 +136,7 @@ func (h *blockHeader) decode(p *[blockHeaderBytes]byte, m marker, at int64) erro
 	return nil
 }
 
-// corrupt returns an error that names the offset and is ErrCorrupt.
+// corrupt returns an error that names the offset and wraps ErrCorrupt.
 func corrupt(at int64, reason string) error {
 	return fmt.Errorf("record file at offset %d: %s: %w", at, reason, ErrCorrupt)
 }

@@ -9,24 +9,22 @@ import (
 // maxBlock is the most a block may hold, so that all lengths fit 31 bits.
 const maxBlock = math.MaxInt32
 
-// recordOverhead is the most that the two lengths of a record take.
+// recordOverhead is the maximum size of the two lengths of a record.
 const recordOverhead = 10
 
 // Options describes a file to be written.
 type Options struct {
-	// Codec compresses the blocks. A block that would hardly shrink is stored as
-	// it is. The zero value is None.
+	// Codec compresses the blocks. A block that would hardly shrink is stored uncompressed. The zero value is None.
 	Codec Codec
 	// BlockBytes is how many bytes of records make a block; a larger record has a
 	// block of its own. 0 means 256 KiB (ours: past it s2 and zstd gain little).
 	// Larger: better compression, more memory on both sides, coarser splits.
 	BlockBytes int
-	// MaxRecordBytes bounds the key and value of one record together; 0 means
-	// 256 MiB less the lengths, what a reader with DefaultLimits takes. Larger:
-	// files that others may refuse.
+	// MaxRecordBytes bounds one record, key and value together. 0 means 256 MiB less the lengths, which a reader
+	// with DefaultLimits accepts. Larger: files that others may refuse.
 	MaxRecordBytes int
-	// Marker gives the 16 bytes that mark the start of each block. Nil derives
-	// them from the first block, so that equal records make equal files.
+	// Marker provides the 16 bytes that mark the start of each block. Nil derives them from the first block, so that
+	// equal records make equal files.
 	Marker io.Reader
 }
 
@@ -57,14 +55,14 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Limits bounds what a file can make its reader do.
+// Limits bounds what a file can make its reader allocate.
 type Limits struct {
 	// MaxBlockBytes is the most memory the records of one block may take, in
 	// bytes; a reader also holds the block as stored. 0 means 256 MiB (ours: room
 	// for a record of 100 MB). Larger: a hostile file can take more.
 	MaxBlockBytes int
-	// Room, if set, is asked before a block that takes 1 MiB or more is read, and waits until there is that much. done
-	// is called when the reader has gone on from the block, or is closed.
+	// Room, if set, is called before a block that takes 1 MiB or more is read, and waits until there is that much
+	// memory. done is called when the reader has moved on from the block, or is closed.
 	Room func(bytes int64) (done func(), err error)
 }
 

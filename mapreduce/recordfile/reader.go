@@ -23,7 +23,7 @@ type Reader struct {
 	rest   []byte // the unread records of the block
 	stored []byte // memory
 	raw    []byte // memory
-	leave  func() // gives the room of the block back, if it was asked for
+	leave  func() // releases the room of the block, if it has any
 	head   [blockHeaderBytes]byte
 
 	pair []byte // key and value of the record
@@ -92,13 +92,13 @@ func (r *Reader) Key() []byte { return r.pair[:r.keys:r.keys] }
 // Value returns the value of the current record, valid until the next call of Next.
 func (r *Reader) Value() []byte { return r.pair[r.keys:] }
 
-// Pair returns the key and the value of the current record, one behind the other, valid until the next call of Next.
+// Pair returns the key and the value of the current record in one slice, valid until the next call of Next.
 func (r *Reader) Pair() []byte { return r.pair }
 
 // Offset returns where the block of the current record starts in the file.
 func (r *Reader) Offset() int64 { return r.block }
 
-// Err returns what ended the reading, nil if it was the end of the range.
+// Err returns what ended the reading, or nil if it was the end of the range.
 func (r *Reader) Err() error { return r.err }
 
 // fail ends the reading.
@@ -108,9 +108,8 @@ func (r *Reader) fail(err error) bool {
 	return false
 }
 
-// nextBlock loads the next block of the range. The header behind the last block
-// is read too, though it may belong to the next range: if it is damaged, that
-// range's reader cannot know that a block was there.
+// nextBlock loads the next block of the range. It also reads the header behind the last block, though that may
+// belong to the next range: if it is damaged, that range's reader cannot know that a block was there.
 func (r *Reader) nextBlock() bool {
 	if r.next < 0 {
 		r.Close()
@@ -146,7 +145,7 @@ func (r *Reader) readBlockHeader(at int64) (h blockHeader, err error) {
 	return h, r.judge(&h, at)
 }
 
-// judge refuses a header that is intact but makes no sense, or too much of it.
+// judge refuses a header that is intact but makes no sense, or asks for too much.
 func (r *Reader) judge(h *blockHeader, at int64) error {
 	after := r.size - at - blockHeaderBytes
 	switch {
@@ -168,7 +167,7 @@ func (r *Reader) judge(h *blockHeader, at int64) error {
 	return nil
 }
 
-// load makes the block at r.next the current one.
+// load makes the block at r.next the current block.
 func (r *Reader) load(h *blockHeader) error {
 	at := r.next
 	if err := r.enter(h); err != nil {
@@ -194,7 +193,7 @@ func (r *Reader) load(h *blockHeader) error {
 	return nil
 }
 
-// enter asks for the room of a large block, when that of the one before is free.
+// enter waits for the room of a large block, after it has released that of the last.
 func (r *Reader) enter(h *blockHeader) (err error) {
 	r.Close()
 	bytes := int64(h.stored)
@@ -207,7 +206,8 @@ func (r *Reader) enter(h *blockHeader) (err error) {
 	return err
 }
 
-// Close gives back the room that was asked for, and the memory: the current record is no more. Nothing else needs it.
+// Close releases the room and memory of the current block, and so the current record. Without Limits.Room it is not
+// needed.
 func (r *Reader) Close() {
 	if r.leave == nil {
 		return

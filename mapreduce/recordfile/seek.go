@@ -8,8 +8,8 @@ import (
 // scanBytes is how much is read at a time in search of a sync marker.
 const scanBytes = 64 << 10
 
-// seek finds the first block that starts at off or later. The first block of the
-// file needs no search: it stands behind the file header.
+// seek finds the first block that starts at off or later. The first block of the file needs no search: it is right
+// behind the file header.
 func (r *Reader) seek(off int64) error {
 	if off <= fileHeaderBytes {
 		r.next = fileHeaderBytes
@@ -20,8 +20,7 @@ func (r *Reader) seek(off int64) error {
 	return err
 }
 
-// scan returns the offset of the first block that starts in [from, r.end), -1 if
-// there is none.
+// scan returns the offset of the first block that starts in [from, r.end), or -1.
 func (r *Reader) scan(from int64) (int64, error) {
 	buf := make([]byte, max(0, min(scanBytes, r.end-from+markerBytes-1)))
 	for from < r.end {
@@ -41,8 +40,8 @@ func (r *Reader) scan(from int64) (int64, error) {
 	return -1, nil
 }
 
-// markerIn returns the offset of the first block whose marker is in p, the bytes
-// from offset from on; -1 if there is none.
+// markerIn returns the offset of the first block whose marker is in p, which holds the bytes from offset from on, or
+// -1 if there is none.
 func (r *Reader) markerIn(p []byte, from int64) (int64, error) {
 	for i := 0; ; i++ {
 		j := bytes.Index(p[i:], r.file.marker[:])
@@ -57,10 +56,9 @@ func (r *Reader) markerIn(p []byte, from int64) (int64, error) {
 	}
 }
 
-// ownBlock reports whether the marker at offset at starts a block and is not by
-// chance, or as part of another record file, among the records of one. A block's
-// header names its offset; the rest of the header is judged when it is read, so
-// that damage to it is an error and not a block passed over.
+// ownBlock reports whether the marker at offset at starts a block, and is not among the records of one, by chance or
+// as part of another record file. A block's header names its offset. The rest of the header is checked when it is
+// read, so that damage to it is an error and not a skipped block.
 func (r *Reader) ownBlock(at int64) (bool, error) {
 	if at > r.size-blockHeaderBytes {
 		return false, nil

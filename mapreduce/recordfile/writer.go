@@ -37,9 +37,8 @@ func NewWriter(w io.Writer, o Options) (*Writer, error) {
 	return &Writer{w: w, options: o}, nil
 }
 
-// Append adds a record. It keeps neither slice. After an error every further
-// call returns that error, except that a record refused for its size is only
-// left out.
+// Append adds a record. It keeps neither slice. After an error every further call returns that error. A record that
+// is refused for its size is only left out.
 func (w *Writer) Append(key, value []byte) error {
 	if w.err != nil {
 		return w.err
@@ -66,10 +65,11 @@ func (w *Writer) Append(key, value []byte) error {
 	return nil
 }
 
-// hugeRecord is where a record is written from where it is, as a block of its own that is not compressed: copies of it would be most of a small budget.
+// hugeRecord is the size from which a record is written from the caller's memory, as an uncompressed block of its
+// own: copies would take most of a small budget.
 const hugeRecord = 1 << 20
 
-// recordBytes is the most a record takes in a block.
+// recordBytes returns the most that a record takes in a block.
 func recordBytes(key, value []byte) int { return recordOverhead + len(key) + len(value) }
 
 // Offset returns how many bytes have been handed to the underlying writer.
@@ -90,7 +90,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// storeHuge writes a record whose lengths are the block being filled, as that block.
+// storeHuge writes a record as a block of its own. The block being filled has its lengths already.
 func (w *Writer) storeHuge(key, value []byte) {
 	w.begin(w.raw, key, value)
 	w.writeBlock(blockHeader{raw: uint32(len(w.raw) + len(key) + len(value)), records: w.records, codec: None}, w.raw, key, value)
@@ -111,7 +111,7 @@ func (w *Writer) flush() {
 	w.raw, w.records = w.raw[:0], 0
 }
 
-// begin writes the file header before the first block, which is in parts.
+// begin writes the file header before the first block, whose parts are in block.
 func (w *Writer) begin(block ...[]byte) {
 	if w.offset != 0 || w.err != nil {
 		return
@@ -130,7 +130,7 @@ func (w *Writer) begin(block ...[]byte) {
 	w.write(head[:])
 }
 
-// writeBlock completes the header and writes it and the stored bytes, which are in parts.
+// writeBlock completes the header and writes it and the stored bytes, which are given in parts.
 func (w *Writer) writeBlock(h blockHeader, stored ...[]byte) {
 	h.marker = w.marker
 	h.offset = w.offset

@@ -9,11 +9,11 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// errOther says that a map ran again and made other output than the one already fetched.
+// errOther says that a map ran again and its output differs from the one already fetched.
 var errOther = errors.New("a map has another output now")
 
-// Merge fetches everything and merges it. It begins anew when a map that has run again has put out something else than what
-// was fetched of it before: parts of both would be in one output.
+// Merge fetches everything and merges it. It starts over if a map ran again and its output differs from what
+// was fetched before, so that parts of both never end up in one output.
 func (f *fetcher) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
 	for start := time.Now(); ; {
 		run, err := f.fetchAll(ctx, cfg)
@@ -26,7 +26,7 @@ func (f *fetcher) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.R
 	}
 }
 
-// reset forgets all that was learned and fetched.
+// reset forgets everything learned and fetched.
 func (f *fetcher) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,20 +36,20 @@ func (f *fetcher) reset() {
 	f.got, f.raw = map[string]int64{}, 0
 }
 
-// compare ends the fetching if what is in is not what the map has put out last. f.mu is held.
+// compare ends the fetching if the fetched output differs from the map's latest. f.mu must be held.
 func (f *fetcher) compare(in, now wire.MapOutput) {
 	if !now.Lost && now.Sum != 0 && in.Sum != 0 && now.Sum != in.Sum {
 		f.cancel(errOther)
 	}
 }
 
-// in reports whether the output of a map was fetched. f.mu is held.
+// in reports whether a map's output has been fetched. f.mu must be held.
 func (f *fetcher) in(index int32) bool {
 	_, have := f.have[index]
 	return have
 }
 
-// sum is what the reduce has read, as the master adds it up.
+// sum returns the sum of what the reduce has read, as the master computes it.
 func (f *fetcher) sum() (sum uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,55 +25,56 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// ChildEnv is set, to "1", in the environment of a program that a worker starts to run an attempt.
+// ChildEnv is set to "1" in the environment of a program that a worker starts to run an attempt.
 const ChildEnv = "MILLRACE_TASK"
 
-// An Order is what a worker tells the child on its standard input, as JSON.
+// An Order is what a worker sends to the child on its standard input, as JSON.
 type Order struct {
 	Launch wire.Launch   `json:"launch"`
 	Master string        `json:"master"`
 	Node   wire.NodeName `json:"node"`
-	// Credential is a certificate that opens what belongs to the job and its user, nothing else.
+	// Credential is a certificate that gives access only to what belongs to the job and its user.
 	Credential string `json:"credential,omitempty"`
 	Scratch    string `json:"scratch"`
 	SideDir    string `json:"side_dir,omitempty"`
-	// Sandboxed says that the process has a user of its own, who may use little of this machine.
+	// Sandboxed says that the program runs with few rights on this machine.
 	Sandboxed  bool  `json:"sandboxed,omitempty"`
 	Memory     int64 `json:"memory"`
 	OneMachine bool  `json:"one_machine,omitempty"`
-	// Emulate, if set, are the links that this node has.
+	// Emulate, if set, describes the links of this node.
 	Emulate *emulate.Setting `json:"emulate,omitempty"`
 	Rack    string           `json:"rack,omitempty"`
-	// Speed, if not 0, is that of the machine that attempts are paced to.
+	// Speed, if not 0, is that of the machine to which attempts are paced.
 	Speed float64 `json:"speed,omitempty"`
 	// FetchStall is as in [Setting].
 	FetchStall time.Duration `json:"fetch_stall,omitempty"`
-	// Gate, if not 0, is the file by which the worker connects this process to the cluster: it has no network.
+	// Gate, if not 0, is the file through which the worker connects this process to the cluster: it has no
+	// network.
 	Gate int `json:"gate,omitempty"`
 }
 
-// A Word is what the child says on file descriptor 3, one JSON object on a line each. The last one
-// says how the attempt ended.
+// A Word is a message of the child on file descriptor 3, one JSON object on each line. The last one says how
+// the attempt ended.
 type Word struct {
 	Progress *float64       `json:"progress,omitempty"`
 	BadFetch *wire.BadFetch `json:"bad_fetch,omitempty"`
 	Ended    *wire.Ended    `json:"ended,omitempty"`
 	Output   string         `json:"output,omitempty"` // file of a map's output
-	// Computes says that the attempt begins or ends to compute; a paced attempt says so.
+	// Computes says that a paced attempt starts or stops computing.
 	Computes *bool `json:"computes,omitempty"`
-	// Net is what the child has sent to others, in all, said from time to time.
+	// Net is how much the child has sent to others so far, said from time to time.
 	Net []wire.NetBytes `json:"net,omitempty"`
 }
 
 // maxOrder bounds an order: a split of many files is long.
 const maxOrder = 16 << 20
 
-// Child runs the attempt that the worker ordered and returns the process's exit code.
+// Child runs the attempt that the worker ordered and returns the exit code of the process.
 func Child(stages []mapreduce.Job) int {
 	return ChildOf(func(*wire.Program) ([]mapreduce.Job, error) { return stages, nil })
 }
 
-// ChildOf is Child for an executable of several programs: build makes the jobs of the one ordered.
+// ChildOf is Child for an executable with several programs. build makes the jobs of the one ordered.
 func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
 	out := words()
 	say := speaker(out)
@@ -89,7 +90,7 @@ func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
 	return 0
 }
 
-// speaker writes words, whole, from several goroutines.
+// speaker returns a writer of whole words, for several goroutines.
 func speaker(w io.Writer) func(Word) error {
 	var mu sync.Mutex // guards enc: two words written at once would mix
 	enc := json.NewEncoder(w)
@@ -100,7 +101,8 @@ func speaker(w io.Writer) func(Word) error {
 	}
 }
 
-// localDisk is what a process of its own may open: what its user id may, if the job may name local paths at all.
+// localDisk returns what a process of its own may open: what its user id may, if the job may name local paths
+// at all.
 func localDisk(spec *wire.JobSpec) func(string) (storage.FS, error) {
 	return func(path string) (storage.FS, error) {
 		if spec.Local == wire.LocalNone {
@@ -110,7 +112,7 @@ func localDisk(spec *wire.JobSpec) func(string) (storage.FS, error) {
 	}
 }
 
-// sent lists what a meter has counted.
+// sent returns what a meter has counted.
 func sent(m *rpc.Meter) (out []wire.NetBytes) {
 	for p, b := range m.Read() {
 		out = append(out, wire.NetBytes{Peer: wire.NodeName(p.Name), What: string(p.What), Sent: b.Sent})
@@ -118,7 +120,7 @@ func sent(m *rpc.Meter) (out []wire.NetBytes) {
 	return out
 }
 
-// caller is the program's connection to the cluster.
+// caller returns the program's connection to the cluster.
 func (o *Order) caller() (c *rpc.Client, err error) {
 	cfg := rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node)}
 	if o.Credential != "" {
@@ -131,7 +133,7 @@ func (o *Order) caller() (c *rpc.Client, err error) {
 		if cfg.Dial, err = gate(o.Gate); err != nil {
 			return nil, err
 		}
-		if o.Launch.Spec.Program.Exe == "" { // commands of users have this process's user, and no business with its gate
+		if o.Launch.Spec.Program.Exe == "" { // users' commands run as the same user, but must not use the gate
 			if err := closeToOthers(); err != nil {
 				return nil, err
 			}
@@ -146,7 +148,7 @@ func (o *Order) caller() (c *rpc.Client, err error) {
 	return rpc.NewClient(cfg), nil
 }
 
-// pace is that of the machine the worker emulates; nil if it emulates none.
+// pace returns the pace of the emulated machine, or nil.
 func (o *Order) pace(say func(Word) error) *task.Pace {
 	if o.Speed == 0 {
 		return nil
@@ -156,7 +158,7 @@ func (o *Order) pace(say func(Word) error) *task.Pace {
 		if on := change > 0; change != 0 {
 			w.Computes = &on
 		}
-		_ = say(w) // as of bad fetches
+		_ = say(w) // without a worker nobody needs it
 	}}
 }
 
@@ -180,7 +182,7 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 			Store:   storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(FilesOf(ctx, &o.Launch))}, Local: localDisk(o.Launch.Spec)},
 			Scratch: o.Scratch, Pool: budget.Pool(), MaxRecord: budget.MaxRecord(), SideDir: o.SideDir, Pace: o.pace(say),
 		},
-		// If the worker is gone nobody needs to hear it.
+		// If the worker is gone, nobody needs to know.
 		BadFetch: func(b wire.BadFetch) { _ = say(Word{BadFetch: &b}) },
 		Progress: func(done float64) { _ = say(Word{Progress: &done, Net: sent(rc.Meter())}) },
 	}
@@ -192,7 +194,7 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 	if o.Sandboxed && strings.HasSuffix(end.Error, syscall.EACCES.Error()) {
 		end.Error += " (on workers programs run as a user of their own: use dfs: paths, or files that everybody may read)"
 	}
-	_ = say(Word{Net: sent(rc.Meter())}) // as above
+	_ = say(Word{Net: sent(rc.Meter())}) // likewise
 	if output == nil {
 		return end, "", nil
 	}

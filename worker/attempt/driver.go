@@ -11,10 +11,10 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// patience is how long a question to the master may wait for news, in milliseconds.
+// patience is how long the master may hold a question until there is news, in milliseconds.
 const patience = 10_000
 
-// drive asks the master what to do until it says stop.
+// drive asks the master what to do until the master says stop.
 func (r *runner) drive(ctx context.Context) error {
 	for {
 		step, err := call(ctx, r, api.DriverStep, wire.DriverRequest{ID: r.l.ID, Wait: patience})
@@ -33,7 +33,7 @@ func (r *runner) drive(ctx context.Context) error {
 			return r.stop(&step)
 		}
 		if err != nil && ctx.Err() != nil {
-			return r.stopped(ctx) // it may have made a directory for the output
+			return r.stopped(ctx) // the plan may have made a directory for the output
 		}
 		if err != nil && wire.KindOf(err) != wire.Stale {
 			return err
@@ -41,7 +41,7 @@ func (r *runner) drive(ctx context.Context) error {
 	}
 }
 
-// stopped is a driver that was told to end. Whether what was written must go, the master says.
+// stopped ends a driver that was told to end. It asks the master whether to remove the output.
 func (r *runner) stopped(ctx context.Context) error {
 	bg, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -67,7 +67,7 @@ func (r *runner) stop(step *wire.DriverStep) error {
 	return o.Abort()
 }
 
-// plan divides the input and tells the master.
+// plan divides the input and sends the plan to the master.
 func (r *runner) plan(ctx context.Context) error {
 	nodes, err := call(ctx, r, api.NodeList, struct{}{})
 	if err != nil {
@@ -80,8 +80,8 @@ func (r *runner) plan(ctx context.Context) error {
 	return r.sendPlan(ctx, plan)
 }
 
-// divide plans the stage and then makes the hidden directory of its output. Where it fails it removes nothing: this driver may have been taken for
-// dead, and attempts may write to the directory, which is the next driver's, too.
+// divide plans the stage and then makes the hidden directory of its output. If it fails it removes nothing.
+// This driver may have been taken for dead, and then the next driver and its attempts use the same directory.
 func (r *runner) divide(ctx context.Context, layout task.Layout) (*wire.StagePlan, error) {
 	overwrite := r.l.Spec.Overwrite && r.l.ID.Stage == r.l.Spec.Stages-1
 	out, err := task.CheckOutput(r.Store, r.job, r.ref().String(), overwrite)
@@ -110,7 +110,7 @@ func (r *runner) divide(ctx context.Context, layout task.Layout) (*wire.StagePla
 	return plan, nil
 }
 
-// layoutFor divides work among the nodes there are.
+// layoutFor divides work among the nodes that are up.
 func layoutFor(nodes []wire.NodeStatus) task.Layout {
 	places := 0
 	for _, n := range nodes {
@@ -123,7 +123,7 @@ func layoutFor(nodes []wire.NodeStatus) task.Layout {
 	}
 }
 
-// commit gives the output its name. It may be the second driver to do so.
+// commit gives the output its name. Another driver may have done so before.
 func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
 	err := whenThereIsSpace(ctx, func() error { return r.publish(step) })
 	req := wire.DriverRequest{ID: r.l.ID}
@@ -137,11 +137,12 @@ func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
 	return err
 }
 
-// firstPause and lastPause are how long a driver waits for space, twice as long each time: half a minute in all.
+// firstPause and lastPause are the pauses of a driver that waits for space. Each is twice the one before, half
+// a minute in all.
 const firstPause, lastPause = time.Second, 16 * time.Second
 
-// whenThereIsSpace does something again for a while when no disk has space for it: the mark of an output takes a block, and workers that are
-// away for a moment may come back with theirs. All that the job has done is at stake.
+// whenThereIsSpace retries do for a while when no disk has space. The mark of an output takes a block, and
+// workers that are briefly away may return with space. Without the retry all work of the job would be lost.
 func whenThereIsSpace(ctx context.Context, do func() error) error {
 	err := do()
 	for pause := firstPause; errors.Is(err, wire.NoSpace) && pause <= lastPause; pause *= 2 {
@@ -161,11 +162,11 @@ func (r *runner) publish(step *wire.DriverStep) error {
 	if err != nil {
 		return err
 	}
-	if r.planned != nil { // another driver, after the death of the one that planned, cannot know
+	if r.planned != nil { // a driver that replaces the one that planned cannot check
 		if err := r.planned.CheckInput(r.Store, r.job); err != nil {
 			return err
 		}
-		r.planned = nil // what happens to it after this is nothing to the job
+		r.planned = nil // from here on, changes to the input do not matter
 	}
 	kind := mapreduce.ReduceTask
 	if r.job.MapOnly {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// A fetcher gets a reduce's share of all maps, as they become known.
+// A fetcher fetches a reduce's share of all maps as their outputs appear.
 type fetcher struct {
 	r      *runner
 	maps   int
@@ -20,20 +20,20 @@ type fetcher struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
-	waited time.Duration // for the input; known when it is merged
+	waited time.Duration // for the input; known once it is merged
 
 	mu    sync.Mutex // guards the fields below
 	poke  sync.Cond
 	hosts map[string]*host // by address
 	want  map[int32]wire.MapOutput
-	have  map[int32]wire.MapOutput // what is in
-	claim map[int32]*host          // who brings a map's output just now
+	have  map[int32]wire.MapOutput // what has been fetched
+	claim map[int32]*host          // the host that is sending a map's output
 	fails map[int32]int
-	got   map[string]int64 // bytes as they were sent, by the counter of their place
+	got   map[string]int64 // stored bytes by counter of their place
 	raw   int64
-	slots int                // fetches that may still be started
+	slots int                // fetches that may be started
 	pace  map[string]float64 // bytes a second from other nodes, by address
-	slow  map[int32]uint64   // attempts that were complained of as slow
+	slow  map[int32]uint64   // attempts reported as slow
 }
 
 var _ task.Intake = (*fetcher)(nil)
@@ -44,7 +44,7 @@ type host struct {
 	node    wire.NodeName
 	busy    bool
 	giveUp  context.CancelFunc // while busy: ends the fetch
-	until   time.Time          // in the penalty box
+	until   time.Time          // end of its penalty
 	penalty time.Duration
 }
 
@@ -62,7 +62,7 @@ func newFetcher(r *runner, maps int) *fetcher {
 func (f *fetcher) fetchAll(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	var err error
-	// The merge outlives the fetching, so it has the attempt's own context.
+	// The merge outlives the fetching, so it gets the context of the attempt.
 	if f.intake, err = shuffle.NewIntake(ctx, shuffle.IntakeConfig{Merge: cfg}); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *fetcher) close() {
 		f.wg.Wait()
 	}
 	if f.intake != nil {
-		_ = f.intake.Close() // what it holds is no longer wanted
+		_ = f.intake.Close() // its content is no longer needed
 	}
 }
 
@@ -120,7 +120,7 @@ func (f *fetcher) work() error {
 	}
 }
 
-// pick finds a host that is free and has something for us: the one with most.
+// pick returns the idle host with the most outputs to fetch, and a batch of them.
 func (f *fetcher) pick() (*host, []wire.MapOutput) {
 	if f.slots == 0 {
 		return nil, nil
@@ -145,12 +145,12 @@ func (f *fetcher) pick() (*host, []wire.MapOutput) {
 	}
 	list := by[best]
 	slices.SortFunc(list, func(a, b wire.MapOutput) int { return int(a.Map) - int(b.Map) })
-	circuit := list[0].Circuit // an answer goes one way
+	circuit := list[0].Circuit // an answer takes only one path
 	list = slices.DeleteFunc(list, func(o wire.MapOutput) bool { return o.Circuit != circuit })
 	return best, list[:min(len(list), MaxBatch)]
 }
 
-// fetch asks one host for a batch and takes in what comes.
+// fetch asks one host for a batch and handles the result.
 func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 	failed, err := f.stream(ctx, h, batch)
 	f.mu.Lock()
@@ -159,12 +159,12 @@ func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 	f.slots++
 	if err != nil && f.ctx.Err() == nil {
 		if errors.Is(err, shuffle.ErrScratch) {
-			f.cancel(err) // our own disk: the maps are not to blame
+			f.cancel(err) // our own disk failed: the maps are not to blame
 		}
 		h.penalty = min(max(2*h.penalty, 50*time.Millisecond), 2*time.Second)
 		h.until = time.Now().Add(h.penalty)
 		if damaged(err) {
-			failed = failed[:1] // those behind it only did not arrive
+			failed = failed[:1] // those behind it just did not arrive
 		}
 		for _, o := range failed {
 			if w, ok := f.want[o.Map]; ok && w.Addr == h.addr { // not moved meanwhile
@@ -177,13 +177,13 @@ func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 	f.poke.Broadcast()
 }
 
-// damaged says whether err is of bytes that came and are not those asked for: of a share, or of its head.
+// damaged reports whether err means that a share or its head arrived, but is not what was asked for.
 func damaged(err error) bool {
 	return errors.Is(err, shuffle.ErrCorrupt) || wire.KindOf(err) == wire.Corrupt
 }
 
-// complain reports an output to the master when it has failed a few times, or for good. What comes
-// damaged is fetched a second time first: the network may have done it.
+// complain reports an output to the master when it has failed a few times, or for good. A damaged output is
+// fetched a second time first, since the network may have damaged it.
 func (f *fetcher) complain(o wire.MapOutput, err error) {
 	f.fails[o.Map]++
 	n := f.fails[o.Map]

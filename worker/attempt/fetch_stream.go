@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// ask asks a host for a batch, over no connection if that is this very process.
+// ask asks a host for a batch. It needs no connection if this process is the host.
 func (f *fetcher) ask(ctx context.Context, h *host, batch []wire.MapOutput) (io.ReadCloser, error) {
 	id := f.r.l.ID
 	if h.node == f.r.Node && f.r.Own != nil {
@@ -32,7 +32,7 @@ func (f *fetcher) ask(ctx context.Context, h *host, batch []wire.MapOutput) (io.
 	return resp.Body, nil
 }
 
-// stream takes in the segments of one answer. It returns those that did not arrive.
+// stream reads the segments of one answer. It returns the outputs that did not arrive.
 func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (failed []wire.MapOutput, err error) {
 	guard := newStall(ctx, f.r.FetchStall, h.addr)
 	defer guard.close()
@@ -44,7 +44,7 @@ func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (
 	}
 	defer answer.Close()
 	defer func() { err = guard.explain(err) }()
-	body := bufio.NewReaderSize(guard.reader(answer), 16<<10) // for the heads; frames are larger and pass it by
+	body := bufio.NewReaderSize(guard.reader(answer), 16<<10) // for the heads; frames are larger and bypass it
 	for i, o := range batch {
 		head, err := readHead(body)
 		if err == nil && (head.Map != o.Map || head.Try != o.Try) {
@@ -71,7 +71,7 @@ func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (
 	return nil, nil
 }
 
-// take takes in one segment.
+// take reads one segment.
 func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapOutput, head *SegmentHead) error {
 	part := &io.LimitedReader{R: body, N: head.Info.StoredBytes}
 	if head.Info.Records == 0 {
@@ -97,9 +97,9 @@ func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapO
 	return err
 }
 
-// begin claims a map, whose output may come from two attempts at once: from one that was given up, stopped or slow as its
-// worker is, and from the one that took its place. Both may not go in. Who comes later ends the other, which has had its
-// time; what is in already is not taken again.
+// begin claims a map. Its output may come from two attempts at once: from one that was given up because its worker
+// stopped or is slow, and from its replacement. Only one may go in. The later one ends the other, which has had its
+// time. Fetched output is not taken again.
 func (f *fetcher) begin(ctx context.Context, h *host, index int32) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +128,7 @@ func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
 		return
 	}
 	f.have[o.Map] = o
-	f.compare(o, f.want[o.Map]) // which may have come meanwhile
+	f.compare(o, f.want[o.Map]) // it may have changed meanwhile
 	f.got[f.placeOf(o)] += head.Info.StoredBytes
 	f.raw += head.Info.RawBytes
 	delete(f.want, o.Map)

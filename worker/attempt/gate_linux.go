@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of a gate: the longest address that it takes, and what it says when it has connected.
+// Limits of a gate: the longest address that it accepts, and its answer when it has connected.
 const (
 	MaxAddress = 256
 	Connected  = "+"
@@ -20,8 +20,8 @@ const (
 // gatePatience is how long a gate may take to connect, or to say why not.
 const gatePatience = 10 * time.Second
 
-// gate returns a dialler for a program without a network: it asks the worker, at the other end of a socket, to connect, and gets the
-// connection passed on. Commands that the program starts do not get the socket.
+// gate returns a dialer for a program without a network. It asks the worker at the other end of a socket to
+// connect, and receives the connection. Commands that the program starts do not inherit the socket.
 func gate(fd int) (func(ctx context.Context, addr string) (net.Conn, error), error) {
 	unix.CloseOnExec(fd)
 	calls, err := UnixConn(fd)
@@ -47,12 +47,12 @@ func gate(fd int) (func(ctx context.Context, addr string) (net.Conn, error), err
 	}, nil
 }
 
-// passed takes a connection out of an answer.
+// passed receives a connection from an answer.
 func passed(ctx context.Context, answer *net.UnixConn) (net.Conn, error) {
 	if err := answer.SetDeadline(time.Now().Add(gatePatience)); err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = answer.SetDeadline(time.Now()) }) // the read fails
+	stop := context.AfterFunc(ctx, func() { _ = answer.SetDeadline(time.Now()) }) // makes the read fail
 	defer stop()
 	text, rights := make([]byte, 1024), make([]byte, unix.CmsgSpace(4))
 	n, m, _, _, err := answer.ReadMsgUnix(text, rights)
@@ -68,7 +68,7 @@ func passed(ctx context.Context, answer *net.UnixConn) (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// UnixConn makes a socket, which it takes, a connection of unix domain.
+// UnixConn turns a unix socket into a connection. It takes over fd.
 func UnixConn(fd int) (*net.UnixConn, error) {
 	f := os.NewFile(uintptr(fd), "socket")
 	defer f.Close()
@@ -83,7 +83,7 @@ func UnixConn(fd int) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// Right is the one file that came with a message, 0 if none did. It is closed on exec.
+// Right returns the one file that came with a message, or 0 if there was none. It is closed on exec.
 func Right(control []byte) (int, error) {
 	if len(control) == 0 {
 		return 0, nil
@@ -98,7 +98,7 @@ func Right(control []byte) (int, error) {
 	}
 	if len(fds) != 1 {
 		for _, fd := range fds {
-			_ = unix.Close(fd) // nobody wants it
+			_ = unix.Close(fd) // nobody needs it
 		}
 		return 0, fmt.Errorf("%d files came with the message, want one", len(fds))
 	}
@@ -106,5 +106,5 @@ func Right(control []byte) (int, error) {
 	return fds[0], nil
 }
 
-// closeToOthers keeps what runs as the same user from looking into this process: its memory and its files.
+// closeToOthers keeps other processes of the same user from reading this one's memory and files.
 func closeToOthers() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

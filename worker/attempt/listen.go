@@ -21,7 +21,7 @@ func (f *fetcher) listen() {
 			f.cancel(wire.Errorf(wire.Stale, "%s has ended", f.r.l.ID.Job))
 			return
 		case resp.Next < next:
-			next, epoch = 0, resp.Epoch // another master: its list is its own
+			next, epoch = 0, resp.Epoch // another master has a list of its own
 			continue
 		}
 		next, epoch = resp.Next, resp.Epoch
@@ -46,8 +46,8 @@ func (f *fetcher) learn(changes []wire.MapOutput) {
 	f.poke.Broadcast()
 }
 
-// found learns where an output is, or is now: its worker may have been started anew, elsewhere or where it was. Requests
-// to the old address would never be answered.
+// found notes where an output is now. Its worker may have been restarted, there or elsewhere, and the old
+// address would never answer.
 func (f *fetcher) found(o wire.MapOutput) {
 	h := f.hosts[o.Addr]
 	if h == nil {

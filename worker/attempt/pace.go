@@ -8,18 +8,18 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A source can be slow and not silent: a bad cable, a disk that dies. It would hold all reduces up for as long as it takes
-// to get everything through; the maps are done again elsewhere in less. A source is slow if it is so in itself, and far
-// slower than others are to this reduce: where all are slow it is not the source's fault.
+// A source can be slow without being silent: a bad cable, a dying disk. It would hold up all reduces until
+// everything got through, while the maps can run again elsewhere in less time. A source is slow if its pace is
+// low and far below that of other sources to this reduce. If all are slow, it is not the source's fault.
 const (
-	slowAfter  = 5 * time.Second // of waiting for bytes of one answer, before which nobody is judged
-	slowPace   = 1 << 20         // bytes a second above which no source is slow
-	slowFactor = 10              // how much slower it is than the middle one of the others
-	paceBytes  = 64 << 10        // that must have come before a pace is known
-	paceOthers = 2               // sources that must be known beside it
+	slowAfter  = 5 * time.Second // of waiting for bytes of one answer, before a source is judged
+	slowPace   = 1 << 20         // bytes a second; no source above it is slow
+	slowFactor = 10              // how much slower than the median of the others
+	paceBytes  = 64 << 10        // that must have arrived before a pace is known
+	paceOthers = 2               // other sources that must be known
 )
 
-// timed notes how fast a source was.
+// timed records how fast a source was.
 func (f *fetcher) timed(s *stall, h *host) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,7 +28,7 @@ func (f *fetcher) timed(s *stall, h *host) {
 	}
 }
 
-// paceOf is how fast a source is, in bytes a second; false if that cannot be said, or says nothing about others.
+// paceOf returns how fast a source is, in bytes a second, or false if that is unknown, or the source is this node.
 func (f *fetcher) paceOf(s *stall, h *host) (float64, bool) {
 	if s.waited <= 0 || s.got < paceBytes || h.node == f.r.Node {
 		return 0, false
@@ -36,7 +36,7 @@ func (f *fetcher) paceOf(s *stall, h *host) (float64, bool) {
 	return float64(s.got) / s.waited.Seconds(), true
 }
 
-// judge complains about what has still to come from a source that is slow. It is waited for all the same.
+// judge reports the outputs still to come from a source that is slow. The fetch goes on.
 func (f *fetcher) judge(s *stall, h *host) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *fetcher) judge(s *stall, h *host) {
 	}
 }
 
-// usual is the pace of the middle one of the other sources; 0 if too few are known.
+// usual returns the median pace of the other sources, or 0 if too few are known.
 func (f *fetcher) usual(but string) float64 {
 	var all []float64
 	for addr, p := range f.pace {

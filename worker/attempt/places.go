@@ -23,7 +23,7 @@ func (f *fetcher) bytes() int64 {
 	return sum
 }
 
-// counts are the bytes by place, and how long they were waited for.
+// counts returns the bytes by place, and how long the reduce waited for them.
 func (f *fetcher) counts() mapreduce.Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,7 +32,7 @@ func (f *fetcher) counts() mapreduce.Counts {
 	return mapreduce.Counts{mapreduce.TaskGroup: c}
 }
 
-// placeOf is the counter of what comes from there.
+// placeOf returns the counter for bytes from o's place.
 func (f *fetcher) placeOf(o wire.MapOutput) string {
 	switch {
 	case o.Node == f.r.Node:

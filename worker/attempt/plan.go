@@ -7,11 +7,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// partBytes is about how much of a plan goes into one message: far below what a message may hold.
+// partBytes is about how much of a plan goes into one message, far below the limit of a message.
 const partBytes = 1 << 20
 
-// sendPlan tells the master the plan, a long one in parts. The master says each time how far it has come, so
-// that a lost answer, or another master, costs no more than the part under way.
+// sendPlan sends the plan to the master, a long one in parts. The master answers how far it has come. So a lost
+// answer, or another master, costs no more than the current part.
 func (r *runner) sendPlan(ctx context.Context, p *wire.StagePlan) error {
 	splits := p.Splits
 	if partOf(splits) < len(splits) {

@@ -12,28 +12,27 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// A reduce asks a worker for its share of many maps at once: GET
-// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=..., with c=1 if they were let go together and are worth a circuit. The answer has for each map, in order, a length and a
-// CRC32C of what follows, u32 little endian each, so many bytes of JSON (a [SegmentHead]), and the
-// stored bytes of the share, which bring their own checksums. Without the head's, one flipped bit in
-// it could turn a share into an empty one.
+// A reduce asks a worker for its share of many maps at once: GET /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=...,
+// with c=1 if they were released together and are worth a circuit. For each map, in order, the answer has a length
+// and a CRC32C of what follows, u32 little endian each, that many bytes of JSON (a [SegmentHead]), and the stored
+// bytes of the share, with their own checksums. Without the head's, a flipped bit could empty a share.
 
-// SegmentHead goes before the bytes of one map's share.
+// SegmentHead precedes the bytes of one map's share.
 type SegmentHead struct {
 	Map   int32                 `json:"map"`
 	Try   uint64                `json:"try"`
 	Name  string                `json:"name,omitempty"`
 	Info  shuffle.PartitionInfo `json:"info"`
-	Error string                `json:"error,omitempty"` // then there are no bytes
+	Error string                `json:"error,omitempty"` // if set, there are no bytes
 }
 
-// FetchPattern is where workers answer.
+// FetchPattern is the route that workers serve.
 const FetchPattern = "GET /shuffle/{job}/{stage}"
 
-// CircuitField says in a request that the answer is part of something worth an optical circuit.
+// CircuitField in a request says that the answer is part of something worth an optical circuit.
 const CircuitField = "c"
 
-// MaxBatch is how many maps are asked for at once.
+// MaxBatch is the maximum number of maps in one request.
 const MaxBatch = 64
 
 // maxHead bounds a segment's head.
@@ -72,7 +71,7 @@ func readHead(r io.Reader) (h SegmentHead, err error) {
 	return h, nil
 }
 
-// ParseMaps reads the list of maps of a request.
+// ParseMaps parses the list of maps of a request.
 func ParseMaps(list []string) ([]wire.MapOutput, error) {
 	if len(list) == 0 || len(list) > MaxBatch {
 		return nil, wire.Errorf(wire.Invalid, "%d maps asked for: must be 1 to %d", len(list), MaxBatch)

@@ -16,31 +16,31 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// A Setting is what attempts need of the process they run in.
+// A Setting is what attempts need from the process they run in.
 type Setting struct {
 	Master string
 	Client *rpc.Client
 	Node   wire.NodeName
 	Rack   string
-	// Env is what the task works with. Its scratch directory is of the stage and outlives the attempt; the compression is
-	// the job's.
+	// Env is what the task works with. Its scratch directory belongs to the stage and outlives the attempt. Its
+	// compression is the job's.
 	task.Env
-	// OneMachine says that no byte leaves this machine: compressing map output costs more than it
-	// saves, unless the job asks for it.
+	// OneMachine says that no byte leaves this machine. Compressing map output then costs more than it saves,
+	// unless the job asks for it.
 	OneMachine bool
-	// Own is the answer of this process to a reduce's request for map output; nil if it keeps none.
+	// Own answers a reduce's request for map output of this process; nil if it keeps none.
 	Own func(ref wire.StageRef, part int, maps []wire.MapOutput) io.ReadCloser
-	// FetchStall is how long a fetch may stand still before it is begun anew. Default 10 s.
+	// FetchStall is how long a fetch may stand still before it is restarted. Default 10 s.
 	FetchStall time.Duration
-	// BadFetch hears of map output that cannot be fetched.
+	// BadFetch is called with map output that cannot be fetched.
 	BadFetch func(b wire.BadFetch)
-	// Progress hears how far the attempt has come, 0 to 1.
+	// Progress is called with how far the attempt has come, 0 to 1.
 	Progress func(done float64)
-	// Info returns what is common to a stage; nil asks the master each time.
+	// Info returns what all attempts of a stage share; if nil, each asks the master.
 	Info func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error)
 }
 
-// FilesOf is how long an attempt may use files: a driver that is stopped still cleans up.
+// FilesOf returns the context for an attempt's files, which a stopped driver still cleans up.
 func FilesOf(ctx context.Context, l *wire.Launch) context.Context {
 	if l.ID.Kind == wire.DriverTask {
 		return context.WithoutCancel(ctx)
@@ -48,8 +48,8 @@ func FilesOf(ctx context.Context, l *wire.Launch) context.Context {
 	return ctx
 }
 
-// Run runs an attempt of a job whose stages are given and says how it ended. The output of a map
-// is the caller's.
+// Run runs an attempt of a job with the given stages and says how it ended. The caller owns the output of a
+// map.
 func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job) (wire.Ended, *shuffle.Output) {
 	begin := time.Now()
 	r := &runner{Setting: *s, l: l}
@@ -88,10 +88,10 @@ type result struct {
 	output  *shuffle.Output
 }
 
-// maxReason bounds what is told of one bad record.
+// maxReason bounds the reason given for one bad record.
 const maxReason = 200
 
-// cut shortens a text to n bytes or a little less, at the end of a character.
+// cut shortens a text to at most n bytes, at the end of a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -104,10 +104,10 @@ type runner struct {
 	l   *wire.Launch
 	job *mapreduce.Job
 
-	planned *task.Plan // by this driver, until the input was looked at again
+	planned *task.Plan // by this driver, until it has checked the input again
 }
 
-// TempDir is where the stages of a chain hand over, in the block store; the master removes it.
+// TempDir is where the stages of a chain pass their data, in the block store. The master removes it.
 func TempDir(job wire.JobID) string { return fmt.Sprintf("dfs:/tmp/.millrace/%s", job) }
 
 func (r *runner) prepare(stages []mapreduce.Job) error {
@@ -120,7 +120,7 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 	}
 	job := &linked[r.l.ID.Stage]
 	r.job = job
-	r.Compression = shuffle.S2 // bytes travel: worth compressing
+	r.Compression = shuffle.S2 // for the network: worth compressing
 	if r.OneMachine {
 		r.Compression = shuffle.None
 	}
@@ -147,12 +147,12 @@ func (r *runner) info(ctx context.Context) (wire.StageInfo, error) {
 	return call(ctx, r, api.StageInfo, r.ref())
 }
 
-// call asks the master, again while it is out of reach: it may be restarting.
+// call calls the master, with retries while it is out of reach: it may be restarting.
 func call[Req, Resp any](ctx context.Context, r *runner, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
 		resp, err = method.Call(ctx, r.Client, r.Master, req)
 		if ctx.Err() == nil && !errors.Is(err, rpc.ErrClosed) && (errors.Is(err, wire.Canceled) || errors.Is(err, context.Canceled)) {
-			// Not we have given up: a master that is being stopped drops its calls.
+			// We have not given up: a master that is stopping drops its calls.
 			err = wire.Errorf(wire.Unavailable, "%s at %s: the master is stopping: %v", method, r.Master, err)
 		}
 		return err
@@ -160,7 +160,7 @@ func call[Req, Resp any](ctx context.Context, r *runner, method rpc.Method[Req, 
 	return resp, err
 }
 
-// describe keeps the stack of user code.
+// describe returns an error with the stack of user code.
 func describe(err error) string {
 	if a, ok := errors.AsType[*task.AttemptError](err); ok && a.Stack != "" {
 		return fmt.Sprintf("%v\n%s", err, a.Stack)
@@ -171,7 +171,7 @@ func describe(err error) string {
 // final reports whether trying again cannot help.
 func final(err error) bool { return task.Final(err) || errors.Is(err, wire.Invalid) }
 
-// lost reports whether the machine, the network or the master is to blame, and not the job.
+// lost reports whether the machine, the network or the master is to blame, rather than the job.
 func lost(err error) bool {
 	return errors.Is(err, shuffle.ErrScratch) || errors.Is(err, context.Canceled) || errors.Is(err, wire.Stale) ||
 		errors.Is(err, wire.Unavailable) || errors.Is(err, wire.Canceled)

@@ -10,22 +10,21 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A stall ends a fetch whose source says nothing for too long: a connection that is open and silent
-// would hold a reduce up for ever. Time that we take ourselves, to find room for what came, is not
-// the source's.
+// A stall ends a fetch whose source is silent for too long. An open but silent connection would hold up a
+// reduce forever. The time that this process takes to make room for the data does not count against the source.
 type stall struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	after  time.Duration
 	timer  *time.Timer
-	why    error // with which it ends the fetch
+	why    error // error that ends the fetch
 
 	got    int64         // bytes
-	waited time.Duration // for them
-	slow   func()        // called now and then while bytes come; may be nil
+	waited time.Duration // time waited for them
+	slow   func()        // called as bytes arrive after slowAfter; may be nil
 }
 
-// newStall returns a guard that is already waiting.
+// newStall returns a guard that has begun to wait.
 func newStall(ctx context.Context, after time.Duration, addr string) *stall {
 	s := &stall{after: cmp.Or(after, 10*time.Second)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
@@ -39,7 +38,7 @@ func (s *stall) close() {
 	s.cancel(nil)
 }
 
-// explain tells an error that the guard has caused from others.
+// explain replaces an error that the guard has caused by the guard's own.
 func (s *stall) explain(err error) error {
 	if err != nil && errors.Is(context.Cause(s.ctx), s.why) {
 		return s.why
@@ -47,7 +46,7 @@ func (s *stall) explain(err error) error {
 	return err
 }
 
-// reader is r, watched: while a read waits, time runs.
+// reader watches r: the timer runs while a read waits.
 func (s *stall) reader(r io.Reader) io.Reader {
 	s.timer.Stop()
 	return &stallReader{s, r}

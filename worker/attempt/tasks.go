@@ -44,8 +44,8 @@ func (r *runner) runMap(ctx context.Context) (result, error) {
 	return done, nil
 }
 
-// watch tells how far an attempt has come, from a fraction on, until the function it returns is
-// called. It says nothing while nothing moves: a word is a sign of life.
+// watch reports an attempt's progress, from a fraction on, until stop is called. It is silent while nothing moves: a
+// report is a sign of life.
 func (r *runner) watch(m *task.Meter, from float64, fraction func() float64) (stop func()) {
 	if r.Progress == nil {
 		return func() {}

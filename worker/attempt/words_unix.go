@@ -7,11 +7,11 @@ import (
 	"os/exec"
 )
 
-// Attach lets a command inherit the file on which it speaks to the worker, as its fourth.
+// Attach lets a command inherit the file on which it speaks to the worker, as file descriptor 3.
 func Attach(cmd *exec.Cmd, words *os.File) error {
 	cmd.ExtraFiles = append([]*os.File{words}, cmd.ExtraFiles...)
 	return nil
 }
 
-// words is the file on which this process speaks to its worker.
+// words returns the file on which this process speaks to its worker.
 func words() *os.File { return os.NewFile(3, "worker") }

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// wordsEnv says which handle the words go to: handles have no numbers that both sides know.
+// wordsEnv names the handle for words. Handles have no numbers that both sides know.
 const wordsEnv = "MILLRACE_TASK_WORDS"
 
-// Attach lets a command inherit the file on which it speaks to the worker, and tells it so.
+// Attach lets a command inherit the file on which it speaks to the worker, and names its handle.
 func Attach(cmd *exec.Cmd, words *os.File) error {
 	h := windows.Handle(words.Fd())
 	if err := windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT); err != nil {
@@ -26,8 +26,8 @@ func Attach(cmd *exec.Cmd, words *os.File) error {
 	return nil
 }
 
-// words is the file on which this process speaks to its worker.
+// words returns the file on which this process speaks to its worker.
 func words() *os.File {
-	h, _ := strconv.ParseUint(os.Getenv(wordsEnv), 10, 64) // without one, writing fails and says so
+	h, _ := strconv.ParseUint(os.Getenv(wordsEnv), 10, 64) // without one, writing fails with an error
 	return os.NewFile(uintptr(h), "worker")
 }

@@ -1,11 +1,10 @@
-// Package roster is the worker's mind: which attempts run here, which wait for room, which have
-// ended and were not taken note of, and what map output is kept. It is a state machine like the
-// master's: answers of the master and ends of attempts go in, things to start and stop come
-// out, and a report can be made at any time. It touches nothing; worker is the loop around it.
+// Package roster makes a worker's decisions: which attempts run, which wait for room, which have ended without
+// the master's confirmation, and what map output is kept. It is a state machine like the master's. Answers of
+// the master and ends of attempts go in, and things to start and stop come out. It can make a report at any
+// time. It has no effects itself; worker is the loop around it.
 //
-// A report is the whole truth, so that losing one costs only time. An answer of a lower epoch
-// than the highest seen comes from a master that was replaced and is not obeyed; one that is
-// not newer than the last has been overtaken.
+// A report is the whole truth, so losing one costs only time. An answer of a lower epoch than the highest seen
+// comes from a replaced master and is not obeyed. An answer that is not newer than the last one is ignored.
 package roster
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Config is what does not change while a worker lives.
+// Config is what does not change during a worker's life.
 type Config struct {
 	Node     wire.NodeName
 	Session  string // new at each start
@@ -26,11 +25,11 @@ type Config struct {
 	Speed    float64 // 0: no machine is emulated
 	Capacity wire.Capacity
 	Held     []wire.AttemptID // map output found on disk
-	// Isolation is how users' code is kept apart.
+	// Isolation is how users' code is isolated.
 	Isolation string
-	// Platform is what programs run here, as linux/amd64.
+	// Platform is what programs can run here, such as linux/amd64.
 	Platform string
-	// HeldAtOnce is how much map output one report tells of; 0 means 200,000, which take about a megabyte.
+	// HeldAtOnce is how many map outputs one report lists; 0 means 200,000, which take about a megabyte.
 	HeldAtOnce int
 }
 
@@ -40,9 +39,9 @@ type Roster struct {
 	seq      uint64
 	epoch    uint64          // highest seen
 	last     uint64          // seq of the last answer obeyed
-	full     bool            // the master has to hear what is held
-	fullSeq  uint64          // the first report that says so, of this stretch; 0: none yet
-	from, to *wire.HeldPlace // the stretch: behind from, up to to
+	full     bool            // the master must be told what is held
+	fullSeq  uint64          // the first report of the current stretch; 0: none yet
+	from, to *wire.HeldPlace // the stretch: after from, up to to
 	draining bool
 	sick     string
 
@@ -50,16 +49,16 @@ type Roster struct {
 	waiting []wire.Launch // in order of arrival
 	ended   map[wire.AttemptID]wire.Ended
 	held    map[wire.AttemptID]bool
-	stages  map[wire.StageRef]int // how much of held is of each
+	stages  map[wire.StageRef]int // number of held outputs of each
 	bad     []badFetch
 	used    wire.Capacity
 	specs   map[wire.StageRef]*wire.JobSpec
 }
 
-// A badFetch stays until a report that has it was answered.
+// A badFetch is kept until a report with it has been answered.
 type badFetch struct {
 	wire.BadFetch
-	seq uint64 // of the first report that has it; 0: none yet
+	seq uint64 // of the first report with it; 0: none yet
 }
 
 type run struct {
@@ -69,14 +68,14 @@ type run struct {
 	done    float64
 }
 
-// Effects is what the worker has to do.
+// Effects is what the worker must do.
 type Effects struct {
 	Start []wire.Launch // each with its Spec
 	Stop  []wire.Kill
-	Drop  []wire.StageRef // whose map output is to be removed
+	Drop  []wire.StageRef // stages whose map output must be removed
 }
 
-// New returns a worker that runs nothing.
+// New returns a roster without attempts.
 func New(cfg Config) *Roster {
 	c := &Roster{
 		cfg: cfg, full: true, running: map[wire.AttemptID]*run{}, ended: map[wire.AttemptID]wire.Ended{},
@@ -92,7 +91,7 @@ func New(cfg Config) *Roster {
 	return c
 }
 
-// Report says how things stand. Each has a higher number than the one before.
+// Report returns the present state. Each report has a higher number than the one before.
 func (c *Roster) Report() *wire.Report {
 	c.seq++
 	r := &wire.Report{
@@ -119,8 +118,8 @@ func (c *Roster) Report() *wire.Report {
 	return r
 }
 
-// tellHeld puts into a report what is held of the stretch that is to be told next. Where it ends is fixed with the first
-// report that tells of it: the master may hear any of them.
+// tellHeld adds to a report the held outputs of the current stretch. The first report of a stretch fixes where
+// it ends, since any of its reports may reach the master.
 func (c *Roster) tellHeld(r *wire.Report) {
 	var ids []wire.AttemptID
 	for id := range c.held {
@@ -142,7 +141,7 @@ func (c *Roster) tellHeld(r *wire.Report) {
 	r.Held, r.HeldFrom, r.HeldTo = wire.PackHeld(ids), c.from, c.to
 }
 
-// heldTold goes on to the next stretch.
+// heldTold moves on to the next stretch.
 func (c *Roster) heldTold() {
 	c.full, c.fullSeq, c.from, c.to = c.to != nil, 0, c.to, nil
 }
@@ -165,7 +164,7 @@ func (c *Roster) unhold(id wire.AttemptID) {
 	}
 }
 
-// kept lists the stages that take room here and of which nothing runs.
+// kept lists the stages that use space here and of which nothing runs.
 func (c *Roster) kept() []wire.StageRef {
 	refs := map[wire.StageRef]bool{}
 	for ref := range c.stages {
@@ -186,10 +185,10 @@ func sorted[V any](m map[wire.AttemptID]V) []wire.AttemptID {
 	return slices.SortedFunc(maps.Keys(m), func(a, b wire.AttemptID) int { return cmp.Compare(a.Try, b.Try) })
 }
 
-// News reports whether something has changed that the master should hear of soon.
+// News reports whether the master should soon be told of a change.
 func (c *Roster) News() bool { return len(c.ended)+len(c.bad) > 0 || c.full }
 
-// Answer takes in what the master says.
+// Answer handles an answer of the master.
 func (c *Roster) Answer(a *wire.Answer) Effects {
 	var out Effects
 	if a.Epoch < c.epoch || a.Epoch == c.epoch && a.Seq <= c.last {
@@ -238,7 +237,7 @@ func (c *Roster) take(l wire.Launch) {
 	c.waiting = append(c.waiting, l)
 }
 
-// start begins waiting attempts while there is room, in order.
+// start starts waiting attempts in order while there is room.
 func (c *Roster) start(out *Effects) {
 	for len(c.waiting) > 0 {
 		l := c.waiting[0]
@@ -266,7 +265,7 @@ func (c *Roster) busy() bool {
 	return false
 }
 
-// demand is the room an attempt takes, by this worker's kind of capacity.
+// demand returns the room that an attempt takes, in this worker's kind of capacity.
 func (c *Roster) demand(l wire.Launch) wire.Capacity {
 	have, d := c.cfg.Capacity, wire.Capacity{}
 	switch {
@@ -326,8 +325,9 @@ func (c *Roster) drop(ref wire.StageRef, out *Effects) {
 	out.Drop = append(out.Drop, ref)
 }
 
-// Ended hears of the end of an attempt that was started. Whoever was killed is lost, not failed,
-// unless it had succeeded before. The last attempt of a stage that was dropped while it ran may have written since: the stage is dropped again.
+// Ended handles the end of an attempt that was started. A killed attempt is lost, not failed, unless it had
+// succeeded before. If the stage was dropped meanwhile, its last attempt may have written since, so the stage
+// is dropped again.
 func (c *Roster) Ended(e wire.Ended) Effects {
 	var out Effects
 	r := c.running[e.ID]
@@ -351,7 +351,7 @@ func (c *Roster) Ended(e wire.Ended) Effects {
 	return out
 }
 
-// runs says whether an attempt of a stage runs or waits.
+// runs reports whether an attempt of a stage runs or waits.
 func (c *Roster) runs(ref wire.StageRef) bool {
 	for id := range c.running {
 		if id.Job == ref.Job && id.Stage == ref.Stage {
@@ -361,21 +361,21 @@ func (c *Roster) runs(ref wire.StageRef) bool {
 	return false
 }
 
-// Progress notes how far an attempt has come, 0 to 1.
+// Progress records how far an attempt has come, 0 to 1.
 func (c *Roster) Progress(id wire.AttemptID, done float64) {
 	if r := c.running[id]; r != nil {
 		r.done = done
 	}
 }
 
-// BadFetch notes map output that a reduce here could not get.
+// BadFetch records map output that a reduce here could not fetch.
 func (c *Roster) BadFetch(b wire.BadFetch) {
 	if len(c.bad) < 1000 { // more would say the same
 		c.bad = append(c.bad, badFetch{BadFetch: b})
 	}
 }
 
-// LostOutput notes that map output is no longer on disk: the next report says what is.
+// LostOutput records that map output is no longer on disk. The next report lists what is.
 func (c *Roster) LostOutput(id wire.AttemptID) {
 	if c.held[id] {
 		c.unhold(id)
@@ -383,14 +383,14 @@ func (c *Roster) LostOutput(id wire.AttemptID) {
 	}
 }
 
-// Drain says whether this worker should get nothing new.
+// Drain says whether this worker should get no new attempts.
 func (c *Roster) Drain(on bool) { c.draining = on }
 
-// SetSick says why this worker can run nothing; empty when it can.
+// SetSick says why this worker can run nothing; empty means that it can.
 func (c *Roster) SetSick(why string) { c.sick = why }
 
-// Busy is how many attempts run or wait.
+// Busy returns how many attempts run or wait.
 func (c *Roster) Busy() int { return len(c.running) }
 
-// Epoch is the highest epoch of a master seen.
+// Epoch returns the highest epoch of a master seen.
 func (c *Roster) Epoch() uint64 { return c.epoch }

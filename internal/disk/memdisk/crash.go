@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// SyncDir makes the names in a directory durable: all changes that touch it, and the
-// earlier ones of the same files and directories.
+// SyncDir makes the names in a directory durable: all changes that affect it, and the earlier ones of the same files
+// and directories.
 func (m *FS) SyncDir(name string) error {
 	if err := m.ask("syncdir", name); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (m *FS) SyncDir(name string) error {
 	return nil
 }
 
-// settle carries a change of names out on a table. m.mu is held.
+// settle applies a change of names to a table. m.mu must be held.
 func (m *FS) settle(safe map[*node]map[string]*node, l link) {
 	if l.from != nil && safe[l.from][l.old] == l.node {
 		delete(safe[l.from], l.old)
@@ -50,10 +50,9 @@ func (m *FS) settle(safe map[*node]map[string]*node, l link) {
 	safe[l.to][l.new] = l.node
 }
 
-// Crash returns a disk as the power cut may leave it now; the disk itself goes on as
-// if nothing had happened. Changes of names that were not made durable are there or
-// not, each for itself but in order for one file; so are unsynced writes, in pieces
-// of 512 bytes or 4 KiB.
+// Crash returns a disk as a power cut now may leave it. m itself continues unaffected. Changes of names that were
+// not made durable may be there or not, each independently but in order for one file. So may unsynced writes, in
+// pieces of 512 bytes or 4 KiB.
 func (m *FS) Crash(rng *rand.Rand) *FS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,11 +60,11 @@ func (m *FS) Crash(rng *rand.Rand) *FS {
 	for dir, names := range m.safe {
 		safe[dir] = maps.Clone(names)
 	}
-	mood := rng.IntN(3) // none, all, some: the corners should be met often
+	mood := rng.IntN(3) // none, all, some: to reach the extremes often
 	gone := map[*node]bool{}
 	for _, l := range m.links {
 		if gone[l.node] || mood == 0 || mood == 2 && rng.IntN(2) == 0 {
-			gone[l.node] = true // later changes of this one cannot have happened
+			gone[l.node] = true // later changes of this node cannot have happened
 			continue
 		}
 		m.settle(safe, l)
@@ -76,7 +75,8 @@ func (m *FS) Crash(rng *rand.Rand) *FS {
 	return out
 }
 
-// fill copies what is in a directory, all of it durable. The lock of the disk that it copies from is held; nobody else knows m yet.
+// fill copies the content of a directory, all of it durable. The caller holds the lock of the source. Nobody else
+// knows m yet.
 func (m *FS) fill(to, from *node, safe map[*node]map[string]*node, rng *rand.Rand, seen map[*node]bool) {
 	m.safe[to] = map[string]*node{}
 	for _, name := range slices.Sorted(maps.Keys(safe[from])) {
@@ -118,8 +118,8 @@ func (n *node) torn(rng *rand.Rand) []byte {
 	return out
 }
 
-// tear applies some pieces of a write. Pieces begin at multiples of their size in the
-// file; one that is lost before the end of the file reads as it was, or as zeros.
+// tear applies some pieces of a write. Pieces begin at multiples of their size in the file. A lost piece before the
+// end of the file reads as before, or as zeros.
 func tear(out []byte, w write, piece int64, rng *rand.Rand) []byte {
 	end := w.off + int64(len(w.data))
 	for at := w.off; at < end; {

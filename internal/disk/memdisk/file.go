@@ -8,15 +8,14 @@ import (
 	"syscall"
 )
 
-// A write is a change of a file that was not synced: bytes at a place, or, with cut,
-// a new size.
+// A write is a change of a file that was not synced: bytes at an offset or, with cut, a new size.
 type write struct {
 	off  int64
 	data []byte
 	cut  bool
 }
 
-// apply carries the write out on content.
+// apply returns content with the write applied.
 func (w write) apply(content []byte) []byte {
 	if w.cut {
 		if w.off <= int64(len(content)) {
@@ -31,7 +30,8 @@ func (w write) apply(content []byte) []byte {
 	return content
 }
 
-// A file is an open file. The disk's lock guards its content. Lock order: posMu, closeMu, FS.mu; the last two are not held together.
+// A file is an open file. The disk's lock guards its content. Lock order: posMu, closeMu, FS.mu; the last two are
+// not held together.
 type file struct {
 	fs    *FS
 	node  *node
@@ -58,7 +58,7 @@ func (f *file) ask(op string, write bool) error {
 	return nil
 }
 
-// Read reads on from where the last Read ended.
+// Read continues where the last Read ended.
 func (f *file) Read(b []byte) (int, error) {
 	f.posMu.Lock()
 	defer f.posMu.Unlock()
@@ -70,7 +70,7 @@ func (f *file) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads at a place.
+// ReadAt reads at an offset.
 func (f *file) ReadAt(b []byte, off int64) (int, error) {
 	if err := f.ask("read", false); err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func (f *file) Write(b []byte) (int, error) {
 	return f.WriteAt(b, end)
 }
 
-// WriteAt writes at a place.
+// WriteAt writes at an offset.
 func (f *file) WriteAt(b []byte, off int64) (int, error) {
 	if err := f.ask("write", true); err != nil {
 		return 0, err
@@ -127,7 +127,7 @@ func (f *file) WriteAt(b []byte, off int64) (int, error) {
 	return len(b), err
 }
 
-// change carries a write out. The disk's lock is held.
+// change applies a write. The caller holds the disk's lock.
 func (f *file) change(w write) {
 	before := len(f.node.data)
 	f.node.data = w.apply(f.node.data)
@@ -152,8 +152,7 @@ func (f *file) Truncate(size int64) error {
 	return nil
 }
 
-// Sync makes the content durable, or, where the hook says it fails, makes sure that
-// it never will be.
+// Sync makes the content durable. If the hook makes it fail, the content will never be durable.
 func (f *file) Sync() error {
 	if err := f.ask("sync", false); err != nil {
 		return err
@@ -180,7 +179,7 @@ func (f *file) Size() (int64, error) {
 	return int64(len(f.node.data)), nil
 }
 
-// Close ends the use of the file; closing twice is an error.
+// Close closes the file; closing twice is an error.
 func (f *file) Close() error {
 	f.closeMu.Lock()
 	defer f.closeMu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/disk"
 )
 
-// A node is a file or a directory. names and data are what a program sees; safe is
-// what the disk surely holds; writes are on their way there. FS.mu guards all of it.
+// A node is a file or a directory. names and data are what a program sees, safe is what the disk certainly holds,
+// and writes are on their way there. FS.mu guards all of it.
 type node struct {
 	dir    bool
 	names  map[string]*node
@@ -25,8 +25,7 @@ type node struct {
 
 func newDir() *node { return &node{dir: true, names: map[string]*node{}} }
 
-// A link is a change of names that the disk may not hold yet: node gets a name,
-// loses one, or both.
+// A link is a change of names that the disk may not hold yet: node gets a name, loses one, or both.
 type link struct {
 	node     *node
 	from, to *node // directories; nil where the node gets or loses its only name
@@ -37,7 +36,7 @@ type link struct {
 type FS struct {
 	mu    sync.Mutex // guards the fields below and all nodes; not held while fail is called
 	root  *node
-	safe  map[*node]map[string]*node // names the disk surely holds, by directory
+	safe  map[*node]map[string]*node // names that the disk certainly holds, by directory
 	links []link                     // oldest first
 	fail  func(op, name string, n int) error
 	ops   int
@@ -53,25 +52,24 @@ func New() *FS {
 	return &FS{root: root, safe: map[*node]map[string]*node{root: {}}, limit: 1 << 50}
 }
 
-// SetFail installs a hook that is asked before each operation: op is create, open,
-// edit, rename, remove, mkdir, readdir, stat, syncdir, read, write, sync or truncate,
-// n counts all operations from 1. An error it returns is the operation's. A failing
-// write has written half of its bytes.
+// SetFail installs a hook that is called before each operation. op is create, open, edit, rename, remove, mkdir,
+// readdir, stat, syncdir, read, write, sync or truncate. n counts all operations from 1. The operation fails with
+// its error. A failing write has written half of its bytes.
 func (m *FS) SetFail(hook func(op, name string, n int) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = hook
 }
 
-// SetLimit makes the disk hold that many bytes of file content. Writes past it are
-// short and fail with ENOSPC.
+// SetLimit makes the disk hold at most that many bytes of file content. Writes beyond it are short and fail with
+// ENOSPC.
 func (m *FS) SetLimit(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.limit = bytes
 }
 
-// ask calls the hook without the lock, so that it may look at the disk itself.
+// ask calls the hook without the lock, so that the hook may use the disk.
 func (m *FS) ask(op, name string) error {
 	m.mu.Lock()
 	m.ops++
@@ -86,7 +84,7 @@ func (m *FS) ask(op, name string) error {
 	return nil
 }
 
-// Ops returns how many operations there were.
+// Ops returns the number of operations so far.
 func (m *FS) Ops() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +98,7 @@ func split(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// find walks to a name. m.mu is held.
+// find looks up a name. m.mu must be held.
 func (m *FS) find(op, name string) (*node, error) {
 	n := m.root
 	for _, part := range split(name) {
@@ -114,7 +112,7 @@ func (m *FS) find(op, name string) (*node, error) {
 	return n, nil
 }
 
-// place walks to the directory of a name. m.mu is held.
+// place looks up the directory of a name. m.mu must be held.
 func (m *FS) place(op, name string) (dir *node, base string, err error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -126,7 +124,7 @@ func (m *FS) place(op, name string) (dir *node, base string, err error) {
 	return dir, path.Base(name), err
 }
 
-// Create makes a new file.
+// Create creates a file.
 func (m *FS) Create(name string) (disk.File, error) {
 	if err := m.ask("create", name); err != nil {
 		return nil, err
@@ -146,10 +144,10 @@ func (m *FS) Create(name string) (disk.File, error) {
 	return &file{fs: m, node: n, name: name, write: true}, nil
 }
 
-// Open opens for reading.
+// Open opens a file for reading.
 func (m *FS) Open(name string) (disk.File, error) { return m.open("open", name, false) }
 
-// Edit opens for reading and writing.
+// Edit opens a file for reading and writing.
 func (m *FS) Edit(name string) (disk.File, error) { return m.open("edit", name, true) }
 
 func (m *FS) open(op, name string, write bool) (disk.File, error) {
@@ -168,7 +166,7 @@ func (m *FS) open(op, name string, write bool) (disk.File, error) {
 	return &file{fs: m, node: n, name: name, write: write}, nil
 }
 
-// Rename replaces a file that has the new name by a file.
+// Rename moves a file or directory. A file may replace a file.
 func (m *FS) Rename(from, to string) error {
 	if err := m.ask("rename", from); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package rpctest has servers for tests: one that answers as a test says, until the test is over.
+// Package rpctest provides servers for tests, which run until the test ends.
 package rpctest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/rpc"
 )
 
-// Serve has a server on loopback answer what handle registers, which is told its address. It is closed by stop, or at the end of the test, which fails if the
-// server does not end well.
+// Serve starts a server on loopback, with the routes that handle registers, and returns its address. stop closes it,
+// or else the end of the test, which fails if the server does not end well.
 func Serve(t testing.TB, handle func(s *rpc.Server)) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
