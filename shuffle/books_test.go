@@ -275,3 +275,56 @@ func TestFrameThatPromisesMuch(t *testing.T) {
 		t.Errorf("%v, and took %d bytes", err, took)
 	}
 }
+
+// TestBoundsOfRoom: what just fits has room with others, and memory is reserved in whole blocks.
+func TestBoundsOfRoom(t *testing.T) {
+	p := NewPool(64 << 20)
+	c := &Collector{cfg: Config{Pool: p}}
+	for size, large := range map[int]bool{p.blockSize: false, int(p.limit / 8): false, int(p.limit/8) + 1: true} {
+		if got := c.large(size); got != large {
+			t.Errorf("a record of %d bytes is large: %v", size, got)
+		}
+	}
+	small := &Collector{cfg: Config{Pool: &Pool{blockSize: 4096, limit: 8 * 1000}}}
+	if small.large(4096) || !small.large(4097) {
+		t.Error("a record that fits a block is large, or one that does not is not")
+	}
+	w := &segmentWriter{ctx: t.Context(), buf: make([]byte, frameHeader, frameHeader+10)}
+	if done, err := w.room(10); done || err != nil {
+		t.Errorf("a record that just fits a frame is written alone: %v, %v", done, err)
+	}
+	block := int64(p.blockSize)
+	for stored, want := range map[int64]int64{roomy * block: roomy * block, roomy*block + 1: (roomy + 1) * block, (roomy+1)*block - 1: (roomy + 1) * block} {
+		acct, err := p.join(t.Context(), 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, ok := newRoom(t.Context(), acct, &PartitionInfo{StoredBytes: stored, RawBytes: stored, Records: 1})
+		if !ok || !r.inBlocks || r.bytes != want || p.InUse() != want {
+			t.Errorf("a segment of %d bytes gets %+v, %d bytes are in use, want %d", stored, r, p.InUse(), want)
+		}
+		r.free()
+		acct.close()
+	}
+}
+
+// TestColdBlocksFirst: a pool hands out the blocks it has before it asks the system for new ones, those in use lately first.
+func TestColdBlocksFirst(t *testing.T) {
+	p := NewPool(minBudget)
+	warm, cold := make([]byte, p.blockSize), make([]byte, p.blockSize)
+	p.free, p.cold = [][]byte{warm}, [][]byte{cold}
+	if one, two := p.block(), p.block(); &one[0] != &warm[0] || &two[0] != &cold[0] || len(p.cold) != 0 {
+		t.Error("a new block was made while an old one was there")
+	}
+}
+
+// TestReadersEndOnce: what is to happen at the end of a reader happens once, however often it is closed.
+func TestReadersEndOnce(t *testing.T) {
+	ends := 0
+	r := &frameReader{onDone: func() error { ends++; return nil }}
+	for range 2 {
+		if err := r.close(); err != nil || ends != 1 {
+			t.Errorf("it ended %d times, %v", ends, err)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package scripthost
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -166,22 +165,23 @@ func (h *Host) Close() error {
 // Closed returns a channel that is closed when the process has ended.
 func (h *Host) Closed() <-chan struct{} { return h.closed }
 
-// tail keeps the beginning of a process's output.
+// tail keeps the end of a process's output, where its error is.
 type tail struct {
 	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
+	buf []byte
 }
 
 // Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.buf.Write(b[:min(len(b), maxSaid-t.buf.Len())])
+	t.buf = append(t.buf, b[max(0, len(b)-maxSaid):]...)
+	t.buf = append(t.buf[:0], t.buf[max(0, len(t.buf)-maxSaid):]...)
 	return len(b), nil
 }
 
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.buf.String()
+	return string(t.buf)
 }

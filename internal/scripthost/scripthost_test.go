@@ -232,6 +232,7 @@ func TestProcessesThatLie(t *testing.T) {
 	for name, c := range map[string]struct{ does, want string }{
 		"ends":      {ready + "exit 3", "has ended"},
 		"says why":  {ready + "echo out of luck >&2; exit 3", "s: out of luck"},
+		"says much": {ready + "yes chatter | head -c 100000 >&2; echo out of luck >&2; exit 3", "chatter\nout of luck"},
 		"nonsense":  {ready + "echo nonsense", "has ended"},
 		"no end":    {ready + "yes | tr -d '\\n'", "has ended"},
 		"other job": {ready + `while read x; do echo '{"OK":true,"Job":7}'; done`, "which was not asked about"},
