@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -425,5 +426,61 @@ func TestSizeOfAClosedFile(t *testing.T) {
 	}
 	if n, err := f.Size(); err == nil {
 		t.Errorf("a closed file has %d bytes", n)
+	}
+}
+
+// TestFramesThatDoNotShrink: after three of them in a row 32 frames are stored as they are; one that shrinks in between begins the count anew.
+func TestFramesThatDoNotShrink(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	hard, easy := make([]byte, 4096), make([]byte, 4096)
+	for i := range hard {
+		hard[i] = byte(rng.Uint32())
+	}
+	p := &packer{codec: S2}
+	packs := func(b []byte) bool {
+		_, codec := p.pack(b)
+		return codec != None
+	}
+	for range missesMax {
+		for range missesMax - 1 {
+			if packs(hard) {
+				t.Fatal("random bytes shrank")
+			}
+		}
+		if !packs(easy) {
+			t.Fatal("zeros are stored as they are, after two frames that did not shrink")
+		}
+	}
+	for range missesMax {
+		packs(hard)
+	}
+	for i := range skipFrames {
+		if packs(easy) {
+			t.Fatalf("frame %d after three that did not shrink was tried", i)
+		}
+	}
+	if !packs(easy) {
+		t.Error("frames are never tried again")
+	}
+}
+
+// TestCancelledSegmentLeavesNothing: a segment whose task is stopped before its end is removed.
+func TestCancelledSegmentLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := t.TempDir()
+	w, err := newSegmentWriter(ctx, osFS{}, filepath.Join(dir, "map"), "map", None, 1, newFrameBuffers(NewPool(minBudget), None))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.begin(0)
+	if err := w.add([]byte("a"), nil); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := w.finish(); !errors.Is(err, context.Canceled) {
+		t.Errorf("finish says %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
