@@ -186,8 +186,12 @@ func TestSharedPrefix(t *testing.T) {
 		keys []string
 		want int
 	}{
-		{[]string{"abcdefgh", "abcdefgi"}, 7}, {[]string{"abcdefgh", "abcdxfgh"}, 4}, {[]string{"abcdefgh", "abcdefgh"}, 0},
-		{[]string{"abcdefgh"}, 0}, {[]string{"abcdefgh", "xbcdefgh"}, 0}, {[]string{"ab\x00defgh", "ab\x00defgx"}, 2},
+		{[]string{"abcdefgh", "abcdefgi"}, 7},
+		{[]string{"abcdefgh", "abcdxfgh"}, 4},
+		{[]string{"abcdefgh", "abcdefgh"}, 0},
+		{[]string{"abcdefgh"}, 0},
+		{[]string{"abcdefgh", "xbcdefgh"}, 0},
+		{[]string{"ab\x00defgh", "ab\x00defgx"}, 2},
 		{[]string{"abcdefgh", "abcdefgx", "abcxefgh"}, 3},
 	} {
 		ix := newIndex(NewPool(minBudget))

@@ -135,8 +135,14 @@ func TestRepeatedComplete(t *testing.T) {
 		crc  uint32
 		want bool
 	}{
-		{full, &one, 7, true}, {full, &one, 8, false}, {full, &two, 7, false}, {full, nil, 7, true}, {full, &wire.Block{ID: 3}, 7, true},
-		{content{crc: 7, blocks: full.blocks}, &one, 7, false}, {content{crc: 7, hasCRC: true}, &one, 7, false}, {content{crc: 7, hasCRC: true}, nil, 7, true},
+		{full, &one, 7, true},
+		{full, &one, 8, false},
+		{full, &two, 7, false},
+		{full, nil, 7, true},
+		{full, &wire.Block{ID: 3}, 7, true},
+		{content{crc: 7, blocks: full.blocks}, &one, 7, false},
+		{content{crc: 7, hasCRC: true}, &one, 7, false},
+		{content{crc: 7, hasCRC: true}, nil, 7, true},
 	} {
 		if got := x.file.completed(&wire.CompleteRequest{CRC: x.crc, Last: x.last}); got != x.want {
 			t.Errorf("a file of %d blocks, a request with checksum %d and last block %v: completed %v, want %v", len(x.file.blocks), x.crc, x.last, got, x.want)
