@@ -101,6 +101,7 @@ func TestTablesOfObjects(t *testing.T) {
 		"key semid cuid\n 0 3 5\n":                         nil,
 		"key shmid uid cuid\n 0 3 5\n 0 x 5 5\n 0 6 5 5\n": {6},
 		"uid cuid\n5 5\n":                                  {5},
+		"cuid uid\n5 5\n":                                  {5},
 	} {
 		if got := idsOf(table, 5); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", table, got, want)

@@ -112,3 +112,26 @@ func TestCode(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintParts: the parts of an output go out in order, and nothing else; one that is not there is an error.
+func TestPrintParts(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"part-00001": "b", "part-00000": "a", "_SUCCESS": "x", "other": "y"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := PrintParts(&out, dir); err != nil || out.String() != "ab" {
+		t.Errorf("%q, %v", &out, err)
+	}
+	if err := PrintParts(&out, filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of no directory: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "part-00002"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := PrintParts(&out, dir); err == nil {
+		t.Error("a part that cannot be read is no error")
+	}
+}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 )
@@ -24,11 +25,16 @@ func TestHeldIsPacked(t *testing.T) {
 		last.Try++ // two attempts of one map
 		want = append(want, last)
 	}
+	want = append(want, AttemptID{Job: "job-2", Kind: MapTask, Index: 1<<31 - 1, Try: 1}) // the last there can be
 	mixed := slices.Clone(want)
 	slices.Reverse(mixed)
 	got, err := heldIDs(PackHeld(mixed))
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v: %d attempts come back of %d", err, len(got), len(want))
+	}
+	far := HeldOutputs{StageRef: StageRef{Job: "job-1"}, Packed: binary.AppendVarint(binary.AppendUvarint(nil, 1<<31), 0)}
+	if got, err := heldIDs([]HeldOutputs{far}); err == nil {
+		t.Errorf("a map beyond the last there can be is taken for %v", got)
 	}
 	if got, err := heldIDs(PackHeld(nil)); err != nil || len(got) != 0 {
 		t.Errorf("nothing becomes %v, %v", got, err)
