@@ -27,7 +27,7 @@ func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 	d := &describedCluster{
 		Racks: m.Racks, Policy: a.Policy.Name, Params: a.Policy.Params, Admission: a.Admission.Name, Admitting: a.Admission.Params, Placement: cmp.Or(m.Placement, "rack-aware"),
 	}
-	d.Once = !m.Alike() // as in the simulator: what is slow there is slow for all
+	d.Once = !m.Alike() // as in the simulator: a task is slow there because its machine is
 	for _, c := range m.Classes {
 		d.Classes = append(d.Classes, describedClass{Name: c.Name, Count: c.Count, Containers: int32(c.Containers), Speed: c.Speed})
 	}

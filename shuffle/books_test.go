@@ -328,3 +328,40 @@ func TestReadersEndOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestPackedShrinks: an output that fills at most half of one block moves to memory of its own size: what that saves, and what the arena has, add
+// up to the block. A fuller one stays.
+func TestPackedShrinks(t *testing.T) {
+	pool := NewPool(minBudget)
+	for _, x := range []struct {
+		fill    int
+		shrinks bool
+	}{{100, true}, {pool.blockSize / 2, true}, {pool.blockSize/2 + 1, false}, {pool.blockSize, false}} {
+		k := &packed{arena: newArena(pool), parts: make([]packedPart, 2), take: func(int) bool { return true }}
+		var want [2][]byte
+		for p := range want {
+			k.begin(p)
+			n, size := x.fill/2+p*(x.fill%2), x.fill
+			for recordSize(0, size) > n {
+				size--
+			}
+			if err := k.add(nil, bytes.Repeat([]byte{byte('a' + p)}, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.endRange()
+		for p := range want {
+			want[p] = bytes.Clone(slices.Concat(k.parts[p].ranges...))
+		}
+		block := int64(pool.blockSize)
+		saved := k.shrink()
+		if used := block - saved; saved+k.arena.bytes != block || (saved > 0) != x.shrinks || x.shrinks && used != int64(len(want[0])+len(want[1])) {
+			t.Errorf("%d bytes: %d are saved of %d, the arena has %d", x.fill, saved, block, k.arena.bytes)
+		}
+		for p := range want {
+			if got := slices.Concat(k.parts[p].ranges...); !bytes.Equal(got, want[p]) {
+				t.Errorf("%d bytes: partition %d has %d other bytes", x.fill, p, len(got))
+			}
+		}
+	}
+}

@@ -33,8 +33,8 @@ type taskName struct{ kind, name string }
 // Unknown is the submit time of a job whose attempts alone tell when it came.
 const Unknown = time.Duration(-1)
 
-// maxStamp bounds times in logs, whatever their origin: the year 2100 since 1970.
-const maxStamp = 4_102_444_800 * time.Second
+// MaxStamp bounds times in logs, whatever their origin: the year 2100 since 1970.
+const MaxStamp = 4_102_444_800 * time.Second
 
 // Job returns the job with an id, to be filled in. A job that is new has no submit time yet.
 func (b *Builder) Job(id string) (*PastJob, error) {
@@ -78,7 +78,7 @@ func (b *Builder) Attempt(job, task string, a PastAttempt) error {
 		return fmt.Errorf("an attempt belongs to job %q, of which nothing was said before", job)
 	case len(task) > maxName || len(a.Node) > maxName:
 		return fmt.Errorf("a name is longer than %d bytes", maxName)
-	case a.Start < 0 || a.End < a.Start || a.End > maxStamp:
+	case a.Start < 0 || a.End < a.Start || a.End > MaxStamp:
 		return fmt.Errorf("job %q, task %q: from %v to %v is no time", job, task, a.Start, a.End)
 	case b.attempts >= b.most():
 		return fmt.Errorf("more than %d attempts; cut the file into smaller ones", b.most())

@@ -140,3 +140,19 @@ func TestSafeModeLastsWhileItWavers(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesAreGivenTheirTime: a node is silent, and late, when its time is over, not when it is just up; most are silent when more than
+// the share are, not when just so many are.
+func TestNodesAreGivenTheirTime(t *testing.T) {
+	s := newService(DefaultConfig())
+	s.cfg.DeadAfter, s.cfg.VanishShare = 10*time.Second, 0.5
+	s.nodes = []*node{{}, {last: 6 * time.Second}, {dead: true}}
+	for at, want := range map[time.Duration]struct{ most, late bool }{
+		5 * time.Second: {false, false}, 10 * time.Second: {false, false}, 10*time.Second + 1: {false, true},
+		11 * time.Second: {false, true}, 11*time.Second + 1: {true, true},
+	} {
+		if most, late := s.mostSilent(at), s.anyLate(at); most != want.most || late != want.late {
+			t.Errorf("after %v most are silent: %v, one is late: %v, want %v", at, most, late, want)
+		}
+	}
+}

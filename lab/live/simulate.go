@@ -111,7 +111,7 @@ func (l *Laboratory) config(a *Arm, o Overheads) (sim.Config, error) {
 		if cfg.Model, err = sim.NewNetwork(net); err != nil {
 			return cfg, err
 		}
-		cfg.Seconds = nil // what is slow there is slow for all
+		cfg.Seconds = nil // no second attempts: a task is slow there because its machine is
 	}
 	place, err := policies.Placement(cmp.Or(l.Machines.Placement, "rack-aware"), nil)
 	if err != nil {

@@ -296,3 +296,14 @@ func TestSnapshotsAreShort(t *testing.T) {
 		t.Errorf("the next master has %+v, this one %+v", next.Jobs(), c.Jobs())
 	}
 }
+
+// TestDropsAreToldOnce: which stages' output nobody needs is told with the answer to the report that listed them, and not again.
+func TestDropsAreToldOnce(t *testing.T) {
+	s := newScene(t, 1, 1)
+	s.c.byName["n1"].drops = []wire.StageRef{{Job: "job-7", Stage: 1}}
+	for i, want := range []int{1, 0} {
+		if got := s.c.AnswerTo("n1", 1<<62).Drop; len(got) != want {
+			t.Errorf("answer %d says to drop %v, want %d", i+1, got, want)
+		}
+	}
+}

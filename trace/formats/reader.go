@@ -152,13 +152,11 @@ func has(head []byte, keys ...string) bool {
 
 // stamp returns n units as a time.
 func stamp(what string, n int64, unit time.Duration) (time.Duration, error) {
-	if n < 0 || n > int64(maxStamp/unit) {
+	if n < 0 || n > int64(trace.MaxStamp/unit) {
 		return 0, fmt.Errorf("%s %d is no time", what, n)
 	}
 	return time.Duration(n) * unit, nil
 }
-
-const maxStamp = 4_102_444_800 * time.Second // the year 2100
 
 // number parses a field of a table.
 func number(what string, field []byte) (int64, error) {
