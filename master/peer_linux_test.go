@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // The kernel says whose a connection is, by IPv4 and IPv6, and nothing about one that is not there.
@@ -51,18 +54,49 @@ func TestFindSocket(t *testing.T) {
 	}
 }
 
-// TestMayActAs: who runs this master and root may act as anybody; any other account only as itself, and a connection that nobody has as nobody.
-func TestMayActAs(t *testing.T) {
+// dialed is a connection of this process to itself.
+func dialed(t *testing.T) net.Conn {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	c, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestLocalRightsOfWhoIsHere: a caller on this machine whose connection is the account's own has the rights that the setting gives, and no others.
+func TestLocalRightsOfWhoIsHere(t *testing.T) {
+	near := rpc.Caller{User: currentUser(), Addr: dialed(t).LocalAddr().String(), Admin: true}
+	keyed := &Config{}
+	withKey(t)(keyed)
+	for _, paths := range []LocalPaths{LocalPathsNone, LocalPathsAuto, LocalPathsOwn, LocalPathsAdmins} {
+		for _, x := range []struct{ key, open bool }{{false, false}, {false, true}, {true, false}} {
+			m, want := &Master{cfg: Config{LocalPaths: paths, Insecure: x.open}}, wire.LocalNone
+			if x.key {
+				m.cfg.Key = keyed.Key
+			}
+			switch {
+			case paths == LocalPathsOwn, paths == LocalPathsAuto && !x.key && !x.open:
+				want = wire.LocalUser
+			case paths == LocalPathsAdmins && x.key:
+				want = wire.LocalWorker
+			}
+			if got := m.localRights(near, near.User); got != want {
+				t.Errorf("%s, key %t, insecure %t: %q, want %q", paths, x.key, x.open, got, want)
+			}
+		}
+	}
+}
+
+// TestMayActAs: who runs this master and root may act as anybody; any other account only as itself, and a connection that nobody has as nobody.
+func TestMayActAs(t *testing.T) {
+	c := dialed(t)
 	at := c.LocalAddr().String()
 	if !mayActAs(at, "ann") || !mayActAs(at, currentUser()) {
 		t.Error("who runs the master may not act as others")
