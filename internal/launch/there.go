@@ -25,14 +25,7 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 		return o, err
 	}
 	o.clean = append(o.clean, func() { _ = cl.Close() })
-	in := r.handingIn(cl.Addr())
-	spec, err := r.spec(ctx, cl)
-	if err != nil {
-		in()
-		return o, err
-	}
-	id, err := submit(ctx, cl, spec)
-	in()
+	id, spec, err := r.handIn(ctx, cl)
 	if err != nil {
 		return o, err
 	}
@@ -58,6 +51,16 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 		return PrintParts(w, strings.TrimPrefix(dir, "file:"))
 	}
 	return o, err
+}
+
+// handIn submits the jobs.
+func (r *Run) handIn(ctx context.Context, cl *client.Client) (id wire.JobID, spec wire.JobSpec, err error) {
+	defer r.handingIn(cl.Addr())()
+	if spec, err = r.spec(ctx, cl); err != nil {
+		return "", spec, err
+	}
+	id, err = submit(ctx, cl, spec)
+	return id, spec, err
 }
 
 // silence is how long submitting a job may take before the user is told.

@@ -50,6 +50,18 @@ func TestAggregationByThreshold(t *testing.T) {
 	}
 }
 
+// Corral plans racks and knows no circuits: it holds nothing back.
+func TestCorralHoldsNothing(t *testing.T) {
+	r := heavyJob(t, false)
+	if r.release(gb / 2) {
+		t.Fatal("less than an elephant was released before any reduce was placed")
+	}
+	r.p.cfg.Corral = true
+	if !r.release(gb / 2) {
+		t.Error("Corral held output back")
+	}
+}
+
 // spec/jobpacker 3.3 and 3.15, example 7, with AggWaitAll: a single flow. What is
 // ready later is held again until it is an elephant itself or the last of the pair:
 // a pair that has begun on a circuit takes no mice along (spec/jobpacker 5, item 9).
