@@ -479,3 +479,11 @@ func TestToldOfALimit(t *testing.T) {
 		}
 	}
 }
+
+func TestPriorities(t *testing.T) {
+	for p, name := range map[Priority]string{VeryLow: "very-low", Low: "low", Normal: "normal", High: "high", VeryHigh: "very-high"} {
+		if p.String() != name {
+			t.Errorf("%s is called %s", name, p)
+		}
+	}
+}

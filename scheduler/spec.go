@@ -14,11 +14,11 @@ type Priority = priority.Priority
 
 // The five priorities.
 const (
-	VeryLow  = priority.VeryLow
-	Low      = priority.Low
-	Normal   = priority.Normal
-	High     = priority.High
-	VeryHigh = priority.VeryHigh
+	VeryLow = priority.VeryLow + iota
+	Low
+	Normal
+	High
+	VeryHigh
 )
 
 // A Size is a number of bytes that may be unknown.
