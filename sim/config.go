@@ -38,8 +38,8 @@ type Config struct {
 	Refill bool
 
 	Model Model
-	// Monitor watches the racks' links if the model has a network; its zero value means the published one (spec/nas
-	// 3.3).
+	// Monitor watches the racks' links if the model has a network. Its zero value means the published one
+	// (spec/nas 3.3).
 	Monitor netmon.Config
 	Input
 	Reports
