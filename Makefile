@@ -126,18 +126,19 @@ export MILLRACE_PORT ?= $(shell expr 20000 + $(CLONE) % 10000)
 export MILLRACE_SUPERUSER ?= $(shell id -un)
 export COMPOSE_PROJECT_NAME ?= millrace-$(CLONE)
 
-image: build ## the container image of this clone, from nothing but the binary
-	docker build -q -t $(MILLRACE_IMAGE) -f deploy/Dockerfile .
+BASE ?= scratch
+image: build ## the container image of this clone: the binary on BASE, which is scratch (nothing), shell (busybox), python (Debian with python3) or an image of a registry
+	base=$$(deploy/base.sh $(BASE)) && docker build -q -t $(MILLRACE_IMAGE) --build-arg BASE=$$base -f deploy/Dockerfile .
 
-cluster: image ## a cluster of five containers on this machine (needs docker and docker-compose)
+cluster: image ## a cluster of five containers on this machine, their image on BASE (needs docker with compose)
 	@test -f deploy/cluster.key || bin/millrace cluster keygen deploy/cluster.key
 	@chmod 600 deploy/cluster.key && chown 65532:65532 deploy/cluster.key 2>/dev/null || test "$$(stat -c %u deploy/cluster.key)" = 65532 || { echo "the containers run as user 65532, who must own the key: sudo chown 65532:65532 deploy/cluster.key" >&2; exit 1; }
-	cd deploy && docker-compose up -d
+	cd deploy && ./compose.sh up -d
 	@echo "export MILLRACE_MASTER=127.0.0.1:$(MILLRACE_PORT) MILLRACE_KEY=$(CURDIR)/deploy/cluster.key"
-	@echo "export MILLRACE_IMAGE=$(MILLRACE_IMAGE) MILLRACE_PORT=$(MILLRACE_PORT) MILLRACE_SUPERUSER=$(MILLRACE_SUPERUSER) COMPOSE_PROJECT_NAME=$(COMPOSE_PROJECT_NAME)   # for docker-compose"
+	@echo "export MILLRACE_IMAGE=$(MILLRACE_IMAGE) MILLRACE_PORT=$(MILLRACE_PORT) MILLRACE_SUPERUSER=$(MILLRACE_SUPERUSER) COMPOSE_PROJECT_NAME=$(COMPOSE_PROJECT_NAME)   # for deploy/compose.sh"
 
 cluster-down: ## stop the containers; their volumes stay
-	cd deploy && docker-compose --profile more down
+	cd deploy && ./compose.sh --profile more down
 
 fmt: ## format in place
 	$(TOOLS) gofumpt -w .

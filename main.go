@@ -202,12 +202,8 @@ func splitList(s string) []string {
 
 // ship puts this program into the block store, from where workers run it as their child.
 func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return prog, fmt.Errorf("this program does not know where it is: %w", err)
-	}
 	prog.Args = childArgs()
-	prog.Exe, prog.Hash, err = cl.Ship(ctx, exe)
+	prog.Exe, prog.Hash, err = launch.ShipSelf(ctx, cl, os.Stderr)
 	return prog, err
 }
 

@@ -302,7 +302,9 @@ func knownProgram(p *wire.Program) (master.Program, error) {
 	if err != nil || len(stages) == 0 {
 		return master.Program{}, err
 	}
-	return master.Describe(stages), nil
+	known := master.Describe(stages)
+	known.Shell = taskWords(p) != nil
+	return known, nil
 }
 
 // buildJobs makes the jobs of a built-in program.

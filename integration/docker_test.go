@@ -29,7 +29,8 @@ type compose struct {
 	port    int
 }
 
-func startCompose(t *testing.T) *compose {
+// startCompose starts the cluster in containers of the binary on a base: see deploy/base.sh.
+func startCompose(t *testing.T, base string) *compose {
 	t.Helper()
 	require.Docker(t)
 	require.Root(t) // the key must belong to the user in the container
@@ -52,7 +53,11 @@ func startCompose(t *testing.T) *compose {
 			t.Errorf("compose down: %v\n%s", err, out)
 		}
 	})
-	if out, err := c.docker("build", "-q", "-t", c.image(), "-f", "deploy/Dockerfile", "."); err != nil {
+	image, err := c.run("deploy", "./base.sh", base)
+	if err != nil {
+		t.Fatalf("base image: %v", err)
+	}
+	if out, err := c.docker("build", "-q", "-t", c.image(), "--build-arg", "BASE="+strings.TrimSpace(string(image)), "-f", "deploy/Dockerfile", "."); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	if out, err := c.compose("up", "-d"); err != nil {
@@ -79,8 +84,9 @@ func (c *compose) prepare() {
 	}
 	c.write("deploy/rootfs/tmp/.keep", nil, 0o644)
 	c.write("deploy/rootfs/data/.keep", nil, 0o644)
-	c.write("deploy/Dockerfile", c.read("../deploy/Dockerfile"), 0o644)
-	c.write("deploy/docker-compose.yml", c.read("../deploy/docker-compose.yml"), 0o644)
+	for name, mode := range map[string]os.FileMode{"Dockerfile": 0o644, "docker-compose.yml": 0o644, "base.sh": 0o755, "compose.sh": 0o755} {
+		c.write("deploy/"+name, c.read("../deploy/"+name), mode)
+	}
 	c.write("deploy/cluster.key", []byte(secure.Generate()+"\n"), 0o600)
 	if err := os.Chown(filepath.Join(c.dir, "deploy/cluster.key"), 65532, 65532); err != nil {
 		c.t.Fatal(err)
@@ -127,10 +133,18 @@ func (c *compose) run(dir, name string, args ...string) ([]byte, error) {
 func (c *compose) docker(args ...string) ([]byte, error) { return c.run(".", "docker", args...) }
 
 func (c *compose) compose(args ...string) ([]byte, error) {
-	return c.run("deploy", "docker-compose", append([]string{"-p", c.project}, args...)...)
+	return c.run("deploy", "./compose.sh", append([]string{"-p", c.project}, args...)...)
 }
 
-func (c *compose) name(service string) string { return c.project + "_" + service + "_1" }
+// name returns the id of a service's container.
+func (c *compose) name(service string) string {
+	c.t.Helper()
+	out, err := c.docker("ps", "-aq", "--filter", "label=com.docker.compose.project="+c.project, "--filter", "label=com.docker.compose.service="+service)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
 
 // millrace runs a command in the master's container, which can reach everybody.
 func (c *compose) millrace(args ...string) ([]byte, error) {
@@ -157,7 +171,7 @@ func (c *compose) wait(what string, done func() bool) {
 
 // TestContainers: WordCount and TeraSort in containers; one is killed in the middle. Then a program of a user attacks.
 func TestContainers(t *testing.T) {
-	c := startCompose(t)
+	c := startCompose(t, "scratch")
 	c.must("gen", "text", "--size", "12MiB", "/tmp/text")
 	c.must("dfs", "put", "/tmp/text", "dfs:/text")
 	master := []string{"--master", "127.0.0.1:7070", "--progress", "none"}
@@ -183,6 +197,9 @@ func TestContainers(t *testing.T) {
 		t.Errorf("with a container killed: %d lines, want %d", len(got), len(want))
 	}
 
+	c.runsOwnProgram(want)
+	c.refusesCommands(master)
+
 	c.must(append([]string{"run", "teragen", "--rows", "100000", "--output", "dfs:/tera"}, master...)...)
 	c.must(append([]string{"run", "terasort", "--input", "dfs:/tera", "--output", "dfs:/sorted"}, master...)...)
 	report := string(c.must(append([]string{"run", "teravalidate", "--input", "dfs:/sorted"}, master...)...))
@@ -190,6 +207,58 @@ func TestContainers(t *testing.T) {
 		t.Errorf("teravalidate says %q", report)
 	}
 	c.attacked()
+}
+
+// runsOwnProgram runs the word count of examples, built so that it asks for a dynamic loader, as a program built with cgo does.
+// The containers have none. Where the source is, the program builds itself once more; elsewhere it is refused with what to do.
+func (c *compose) runsOwnProgram(want []string) {
+	c.t.Helper()
+	exe := filepath.Join(c.dir, "wordcount")
+	if out, err := exec.Command("go", "build", "-buildmode=pie", "-o", exe, "../examples/wordcount").CombinedOutput(); err != nil {
+		c.t.Fatalf("%v\n%s", err, out)
+	}
+	args := []string{"-input", "dfs:/text", "-output", "dfs:/own", "-progress", "none"}
+	if _, err := c.run(".", exe, args...); err == nil || !strings.Contains(err.Error(), "/lib64/ld-linux-x86-64.so.2, which no worker has: build it with CGO_ENABLED=0") {
+		c.t.Errorf("a dynamic program without its source: %v", err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	inSource, err := filepath.Rel(c.dir, here)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := c.run(inSource, exe, args...); err != nil {
+		c.t.Errorf("a dynamic program where its source is: %v", err)
+	}
+	if got := lines(c.must("dfs", "cat", "dfs:/own/part-*")); !slices.Equal(got, want) {
+		c.t.Errorf("an own program counts %d words, want %d", len(got), len(want))
+	}
+}
+
+// refusesCommands submits a job of commands, which cannot run where there is no shell.
+func (c *compose) refusesCommands(master []string) {
+	c.t.Helper()
+	_, err := c.millrace(append([]string{"run", "streaming", "--mapper", "cat", "--input", "dfs:/text", "--output", "dfs:/commands"}, master...)...)
+	if err == nil || !strings.Contains(err.Error(), "/bin/sh, which no worker has") {
+		c.t.Errorf("commands without a shell: %v", err)
+	}
+}
+
+// TestContainersWithAShell: in containers with a shell, commands map and reduce.
+func TestContainersWithAShell(t *testing.T) {
+	c := startCompose(t, "shell")
+	c.must("gen", "text", "--size", "1MiB", "/tmp/text")
+	c.must("dfs", "put", "/tmp/text", "dfs:/text")
+	master := []string{"--master", "127.0.0.1:7070", "--progress", "none"}
+	c.must(append([]string{"run", "streaming", "--mapper", "tr -s ' ' '\\n' | sed 's/$/\t1/'", "--reducer", `awk -F '\t' '$1 != k { if (k != "") print k "\t" n; k = $1; n = 0 } { n += $2 } END { print k "\t" n }'`,
+		"--input", "dfs:/text", "--output", "dfs:/counts"}, master...)...)
+	c.must(append([]string{"run", "wordcount", "--input", "dfs:/text", "--output", "dfs:/words"}, master...)...)
+	got, want := lines(c.must("dfs", "cat", "dfs:/counts/part-*")), lines(c.must("dfs", "cat", "dfs:/words/part-*"))
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("commands count %d words, wordcount %d", len(got), len(want))
+	}
 }
 
 // attacked runs the hostile program, shipped by bob from outside the containers, with all attacks that have a target there. Left out are

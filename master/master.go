@@ -43,7 +43,7 @@ type Master struct {
 	members   *membership.List // nil without gossip
 	addr      string
 	pastError error
-	made      platforms
+	made      needed
 	groups    *groups // nil without a file of groups
 	kept      historyLimits
 	begin     time.Time

@@ -49,7 +49,7 @@ func (m *Master) announced(c rpc.Caller, spec *wire.JobSpec) error {
 	if spec.Name == "" || !spec.Recurring {
 		return wire.Errorf(wire.Invalid, "the announced job %q: it needs a name, and must be recurring, so that what is known of it can be trusted (--name, --recurring)", spec.Name)
 	}
-	inputs, err := m.describe(spec)
-	spec.Inputs = inputs // what is written there goes where it will be read
+	known, err := m.describe(spec)
+	spec.Inputs = known.Inputs // what is written there goes where it will be read
 	return err
 }

@@ -198,7 +198,7 @@ func TestDecisionsAreTold(t *testing.T) {
 // key only administrators have all planned anew.
 func TestAnnouncements(t *testing.T) {
 	m := served(t, withKey(t), func(c *Config) {
-		c.Program, c.Queues = program, map[string]Queue{"default": {Submit: []string{"ann", "bob"}}, "night": {Submit: []string{"bob"}}}
+		c.Program, c.Queues = describedJob, map[string]Queue{"default": {Submit: []string{"ann", "bob"}}, "night": {Submit: []string{"bob"}}}
 	})
 	good := withSpec(copyJob("dfs:/not/yet", "dfs:/out"), func(s *wire.JobSpec) { s.Recurring, s.User = true, "bob" })
 	for what, x := range map[string]struct {

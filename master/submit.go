@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/program"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
@@ -21,6 +22,7 @@ type Program struct {
 	Output string     // of the last
 	Paths  []string   // that any stage reads or writes
 	Shape  wire.Shape // of the first stage
+	Shell  bool       // it runs commands
 }
 
 // Describe returns what a chain of jobs reads and writes.
@@ -71,35 +73,34 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	})
 }
 
-// describe fills in what the master can know about a job, and returns its inputs.
-func (m *Master) describe(spec *wire.JobSpec) (inputs []string, err error) {
-	inputs = spec.Inputs
+// describe fills in what the master can know about a job, and returns it.
+func (m *Master) describe(spec *wire.JobSpec) (known Program, err error) {
+	known = Program{Inputs: spec.Inputs, Shape: spec.Shape}
 	if p := &spec.Program; p.Exe == "" && p.Builtin != "" && m.cfg.Program != nil {
-		known, err := m.cfg.Program(p)
-		if err != nil {
-			return nil, wire.Errorf(wire.Invalid, "%w", err)
+		if known, err = m.cfg.Program(p); err != nil {
+			return known, wire.Errorf(wire.Invalid, "%w", err)
 		}
 		if known.Stages != spec.Stages {
-			return nil, wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
+			return known, wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
 		}
 		if spec.Output == "" {
 			spec.Output = known.Output
 		}
 		if known.Output != spec.Output {
-			return nil, wire.Errorf(wire.Invalid, "%s writes to %q, and the submission says %q", p.Builtin, known.Output, spec.Output)
+			return known, wire.Errorf(wire.Invalid, "%s writes to %q, and the submission says %q", p.Builtin, known.Output, spec.Output)
 		}
 		if err := m.checkLocal(spec, known.Paths); err != nil {
-			return nil, err
+			return known, err
 		}
-		inputs, spec.Shape = known.Inputs, known.Shape
+		spec.Shape = known.Shape
 	}
 	if spec.Expect.Input == 0 {
-		spec.Expect.Input = m.sizeOf(inputs, spec.User)
+		spec.Expect.Input = m.sizeOf(known.Inputs, spec.User)
 	}
 	if spec.Expect.Maps == 0 {
-		spec.Expect.Maps = int32(min(mapsOf(inputs, spec.Shape), int64(m.cfg.Jobs.MaxTasks)))
+		spec.Expect.Maps = int32(min(mapsOf(known.Inputs, spec.Shape), int64(m.cfg.Jobs.MaxTasks)))
 	}
-	return inputs, nil
+	return known, nil
 }
 
 // checkSpec refuses a job that the master can see is wrong. The driver checks again when it runs.
@@ -109,9 +110,14 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 			return err
 		}
 	}
-	inputs, err := m.describe(spec)
+	known, err := m.describe(spec)
 	if err != nil {
 		return err
+	}
+	if known.Shell {
+		if err := m.mayStart(ctx, program.Needs{Loader: program.Shell}); err != nil {
+			return err
+		}
 	}
 	if err := m.checkLocal(spec, append([]string{spec.Output}, spec.Inputs...)); err != nil {
 		return err
@@ -121,7 +127,7 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 			return err
 		}
 	}
-	for _, in := range inputs {
+	for _, in := range known.Inputs {
 		if p, ok := storePath(in); ok {
 			if err := m.mustExist("the input "+in, p, spec.User); err != nil {
 				return err
@@ -180,18 +186,20 @@ func (m *Master) checkProgram(ctx context.Context, spec *wire.JobSpec) error {
 	if err := m.mustExist("the program "+p.Exe, p.Exe, spec.User); err != nil {
 		return err
 	}
-	platforms, err := ask(ctx, m, func(time.Duration) ([]string, error) { return m.jobs.Platforms(), nil })
+	if err := m.mayStart(ctx, m.needsOf(ctx, p, spec.User)); err != nil {
+		return wire.Errorf(wire.KindOf(err), "the program %s cannot run here: %w", p.Exe, err)
+	}
+	return nil
+}
+
+// mayStart refuses what no worker that is up can start.
+func (m *Master) mayStart(ctx context.Context, n program.Needs) error {
+	machines, err := ask(ctx, m, func(time.Duration) ([]program.Machine, error) { return m.jobs.Machines(), nil })
 	if err != nil {
 		return err
 	}
-	wants := m.platformOf(ctx, p, spec.User)
-	if wants == "" || len(platforms) == 0 {
-		return nil
+	if err := n.Start(machines); err != nil {
+		return wire.Errorf(wire.Invalid, "%w", err)
 	}
-	for _, have := range platforms {
-		if runs(have, wants) {
-			return nil
-		}
-	}
-	return wire.Errorf(wire.Invalid, "the program %s is for %s, and the workers are %s: build it for them (GOOS and GOARCH)", p.Exe, wants, strings.Join(platforms, ", "))
+	return nil
 }

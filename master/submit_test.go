@@ -40,8 +40,8 @@ func put(t *testing.T, m *Master, user, path string, mode int) {
 	}
 }
 
-// program describes a built-in job whose words are its input and its output.
-func program(p *wire.Program) (Program, error) {
+// describedJob describes a built-in job whose words are its input and its output.
+func describedJob(p *wire.Program) (Program, error) {
 	if p.Builtin != "copy" {
 		return Program{}, errors.New("no such job")
 	}
@@ -61,7 +61,7 @@ func withSpec(s wire.JobSpec, change func(s *wire.JobSpec)) wire.JobSpec {
 // TestWhatCannotWorkIsRefused: a job that the master can see to fail is refused when it comes, by its name, and is not kept.
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	m := served(t, func(c *Config) {
-		c.Program, c.LocalPaths = program, LocalPathsNone
+		c.Program, c.LocalPaths = describedJob, LocalPathsNone
 		c.Queues = map[string]Queue{"default": {Submit: []string{"*"}}, "night": {Submit: []string{"bob"}, Admin: []string{"cat"}}}
 	})
 	home(t, m, "ann")
@@ -121,7 +121,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 // TestRepeatedRequest: a client that submits again hears of its job although the output is there by now; another user's request
 // of the same name is another.
 func TestRepeatedRequest(t *testing.T) {
-	m := served(t, func(c *Config) { c.Program = program })
+	m := served(t, func(c *Config) { c.Program = describedJob })
 	home(t, m, "ann")
 	put(t, m, "ann", "/ann/words", 0o644)
 	spec := withSpec(copyJob("dfs:/ann/words", "dfs:/ann/out"), func(s *wire.JobSpec) { s.Request = "R" })
@@ -136,7 +136,7 @@ func TestRepeatedRequest(t *testing.T) {
 
 // TestInputIsForeseen: the master finds out how much a job reads, and how many maps make their own data, where it can.
 func TestInputIsForeseen(t *testing.T) {
-	m := served(t, func(c *Config) { c.Program = program })
+	m := served(t, func(c *Config) { c.Program = describedJob })
 	home(t, m, "ann")
 	put(t, m, "ann", "/ann/a", 0o644)
 	for what, x := range map[string]struct {
@@ -196,7 +196,7 @@ func TestDescribe(t *testing.T) {
 
 // TestWhatIsExpected: what a job says that it will read stands; what it does not say the master finds out.
 func TestWhatIsExpected(t *testing.T) {
-	m := served(t, func(c *Config) { c.Program, c.Jobs.MaxTasks = program, 1000 })
+	m := served(t, func(c *Config) { c.Program, c.Jobs.MaxTasks = describedJob, 1000 })
 	home(t, m, "ann")
 	for name, n := range map[string]int64{"a": 300, "b": 50} {
 		write(t, m, "ann", "/ann/"+name, n)
@@ -216,8 +216,8 @@ func TestWhatIsExpected(t *testing.T) {
 		"more than a job has":   {"count:/1000000", wire.Expected{}, 0, 1000},
 	} {
 		spec := withSpec(copyJob(x.in, "dfs:/ann/out"), func(s *wire.JobSpec) { s.Expect = x.says })
-		inputs, err := m.describe(&spec)
-		if err != nil || len(inputs) != 1 || inputs[0] != x.in || spec.Expect.Input != x.bytes || int64(spec.Expect.Maps) != x.maps || spec.Output != "dfs:/ann/out" {
+		known, err := m.describe(&spec)
+		if err != nil || len(known.Inputs) != 1 || known.Inputs[0] != x.in || spec.Expect.Input != x.bytes || int64(spec.Expect.Maps) != x.maps || spec.Output != "dfs:/ann/out" {
 			t.Errorf("%s: %+v, output %s, %v", what, spec.Expect, spec.Output, err)
 		}
 	}

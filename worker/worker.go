@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/internal/program"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -196,11 +196,12 @@ func (w *Worker) open() (net.Listener, error) {
 	if w.shipped, err = openShipped(w.cfg.Dir, w.jobRuns); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	here := program.Here()
 	w.session = rand.Text()
 	w.roster = roster.New(roster.Config{
 		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine, Speed: w.cfg.Speed,
 		Capacity: w.cfg.Capacity, Held: held, Isolation: w.jail.mode,
-		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Platform: here.Platform, Lacks: here.Lacks,
 	})
 	if w.audit, err = audit.Open(filepath.Join(w.cfg.Dir, "audit.log"), nil, w.cfg.Log); err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -80,16 +80,18 @@ func Chromium(t testing.TB) string {
 	return path
 }
 
-// Docker requires a running Docker engine and docker-compose. Such tests make images and containers, so they run
+// Docker requires a running Docker engine with compose. Such tests make images and containers, so they run
 // only on request.
 func Docker(t testing.TB) {
 	t.Helper()
 	if !slices.Contains(strings.Split(os.Getenv(Env), ","), "docker") {
 		t.Skipf("it makes containers: set %s=docker to run it", Env)
 	}
-	for _, args := range [][]string{{"docker", "info"}, {"docker-compose", "version"}} {
-		if err := exec.Command(args[0], args[1:]...).Run(); err != nil {
-			missing(t, "docker", strings.Join(args, " ")+": "+err.Error())
-		}
+	if err := exec.Command("docker", "info").Run(); err != nil {
+		missing(t, "docker", "docker info: "+err.Error())
+	}
+	plugin, standalone := exec.Command("docker", "compose", "version").Run(), exec.Command("docker-compose", "version").Run()
+	if plugin != nil && standalone != nil {
+		missing(t, "docker", "docker compose version: "+plugin.Error())
 	}
 }

@@ -139,6 +139,8 @@ type Report struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Platform is what programs the node can run, such as linux/amd64.
 	Platform string `json:"platform,omitempty"`
+	// Lacks lists the common loaders of that platform that the node does not have, and the shell if it has none.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // A Launch tells a worker to start an attempt.
@@ -295,6 +297,9 @@ type NodeStatus struct {
 	Silent   int64    `json:"silent_ms"`
 	// Isolation is how users' code is isolated on the node: none, landlock or user.
 	Isolation string `json:"isolation,omitempty"`
+	// Platform and Lacks say what programs the node can run, as in Report.
+	Platform string   `json:"platform,omitempty"`
+	Lacks    []string `json:"lacks,omitempty"`
 }
 
 // JobsRequest asks for the jobs that the master remembers.

@@ -63,8 +63,15 @@ func (r *Report) Check() error {
 		return Errorf(Invalid, "worker %q reports a speed of %g: at most 1", r.Node, r.Speed)
 	}
 	r.Sick = Clip(r.Sick, MaxReason)
+	r.Lacks = r.Lacks[:min(len(r.Lacks), maxLacks)]
+	for i := range r.Lacks {
+		r.Lacks[i] = Clip(r.Lacks[i], MaxName)
+	}
 	return nil
 }
+
+// maxLacks is how many interpreters a worker may say it lacks.
+const maxLacks = 16
 
 // maxAttempts is how many attempts of a kind one worker may have room for.
 const maxAttempts = 1 << 20

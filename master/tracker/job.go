@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/program"
 	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
@@ -145,15 +146,11 @@ func (c *Tracker) Requested(spec *wire.JobSpec) wire.JobID {
 	return c.requests[spec.User+"\x00"+spec.Request]
 }
 
-// Platforms lists what programs the workers that are up can run, without doubles; none if that is not known of all.
-func (c *Tracker) Platforms() (out []string) {
+// Machines describes what the workers that are up can run, without doubles.
+func (c *Tracker) Machines() (out []program.Machine) {
 	for _, n := range c.nodes {
-		switch {
-		case !n.up:
-		case n.platform == "":
-			return nil
-		case !slices.Contains(out, n.platform):
-			out = append(out, n.platform)
+		if n.up && !slices.ContainsFunc(out, n.runs.Equal) {
+			out = append(out, n.runs)
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/program"
 	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
@@ -34,7 +35,7 @@ type machine struct {
 	class     string
 	speed     float64 // of the emulated machine; 0: no machine is emulated
 	isolation string
-	platform  string // of the programs it runs
+	runs      program.Machine
 	capacity  wire.Capacity
 	idle      float64       // idle share of its processors, percent; negative if unknown
 	circuit   string        // the rack to which its rack had a circuit at its last report
@@ -247,7 +248,7 @@ func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 func (c *Tracker) bringUp(now time.Duration, n *node, r *wire.Report) {
 	changed := n.capacity != r.Capacity
 	n.capacity, n.draining, n.sick, n.isolation = r.Capacity, r.Draining || n.drain, r.Sick, r.Isolation
-	n.platform = r.Platform
+	n.runs = program.Machine{Platform: r.Platform, Lacks: r.Lacks}
 	switch {
 	case !n.up:
 		n.up, n.resting, n.keeps = true, false, nil

@@ -128,7 +128,7 @@ func (c *Tracker) Nodes(now time.Duration) []wire.NodeStatus {
 	for _, n := range c.nodes {
 		s := wire.NodeStatus{
 			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want), Machine: n.class, Speed: n.speed,
-			Silent: (now - n.heard).Milliseconds(), Sick: n.sick, Isolation: n.isolation,
+			Silent: (now - n.heard).Milliseconds(), Sick: n.sick, Isolation: n.isolation, Platform: n.runs.Platform, Lacks: n.runs.Lacks,
 		}
 		switch {
 		case n.up && n.sick != "":

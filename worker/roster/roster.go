@@ -29,6 +29,8 @@ type Config struct {
 	Isolation string
 	// Platform is what programs can run here, such as linux/amd64.
 	Platform string
+	// Lacks lists the interpreters that programs commonly need and this machine does not have.
+	Lacks []string
 	// HeldAtOnce is how many map outputs one report lists; 0 means 200,000, which take about a megabyte.
 	HeldAtOnce int
 }
@@ -97,7 +99,7 @@ func (c *Roster) Report() *wire.Report {
 	r := &wire.Report{
 		Node: c.cfg.Node, Session: c.cfg.Session, Seq: c.seq, Rack: c.cfg.Rack, Addr: c.cfg.Addr, Machine: c.cfg.Machine, Speed: c.cfg.Speed,
 		Capacity: c.cfg.Capacity, Idle: -1, Draining: c.draining, Sick: c.sick, Full: c.full, Isolation: c.cfg.Isolation,
-		Fresh: c.epoch == 0, Platform: c.cfg.Platform,
+		Fresh: c.epoch == 0, Platform: c.cfg.Platform, Lacks: c.cfg.Lacks,
 	}
 	for i := range c.bad {
 		r.BadFetch = append(r.BadFetch, c.bad[i].BadFetch)
