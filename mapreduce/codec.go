@@ -103,7 +103,7 @@ var (
 	String  Codec[string]  = stringCodec{}  // as it is; sorts as bytes
 	Int64   Codec[int64]   = int64Codec{}   // 8 bytes, big-endian, sign flipped; sorts as numbers
 	Uint64  Codec[uint64]  = uint64Codec{}  // 8 bytes, big-endian; sorts as numbers
-	Float64 Codec[float64] = float64Codec{} // 8 bytes; sorts as numbers, -0 before 0, NaN at the ends
+	Float64 Codec[float64] = float64Codec{} // 8 bytes; sorts as numbers; -0 is 0, and NaN, of which there is one, comes last
 )
 
 type bytesCodec struct{}
@@ -204,13 +204,24 @@ func (float64Codec) TypeName() string { return "float64" }
 func (float64Codec) float64s()        {}
 
 func (float64Codec) Append(dst []byte, v float64) []byte {
-	u := math.Float64bits(v)
+	u := math.Float64bits(oneFloat(v))
 	if u&signBit != 0 {
 		u = ^u
 	} else {
 		u |= signBit
 	}
 	return binary.BigEndian.AppendUint64(dst, u)
+}
+
+// oneFloat returns the one form that is encoded of floats that are equal, and of all that are not a number.
+func oneFloat(v float64) float64 {
+	switch {
+	case v == 0:
+		return 0
+	case v != v:
+		return math.NaN()
+	}
+	return v
 }
 
 func (float64Codec) Decode(src []byte) (float64, error) {

@@ -9,8 +9,15 @@ import (
 func tryCodec[T any](t *testing.T, c Codec[T], b []byte, same bool) {
 	t.Helper()
 	v, err := c.Decode(b)
-	if err == nil && same && !bytes.Equal(c.Append(nil, v), b) {
-		t.Errorf("%s: %x is decoded as %v, which is encoded as %x", c.TypeName(), b, v, c.Append(nil, v))
+	if err != nil {
+		return
+	}
+	again := c.Append(nil, v)
+	if same && !bytes.Equal(again, b) {
+		t.Errorf("%s: %x is decoded as %v, which is encoded as %x", c.TypeName(), b, v, again)
+	}
+	if v, err := c.Decode(again); err != nil || !bytes.Equal(c.Append(nil, v), again) {
+		t.Errorf("%s: %x is decoded as %v, which is encoded as %x: %v", c.TypeName(), again, v, c.Append(nil, v), err)
 	}
 }
 
@@ -24,7 +31,7 @@ func FuzzCodecs(f *testing.F) {
 		tryCodec(t, String, b, true)
 		tryCodec(t, Int64, b, true)
 		tryCodec(t, Uint64, b, true)
-		tryCodec(t, Float64, b, true)
+		tryCodec(t, Float64, b, false) // -0 and many that are not a number become one
 		tryCodec(t, CodecFor[int](), b, true)
 		tryCodec(t, CodecFor[int32](), b, true)
 		tryCodec(t, CodecFor[bool](), b, false)

@@ -3,6 +3,7 @@ package mapreduce
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -105,6 +106,27 @@ func TestStructsSort(t *testing.T) {
 	})
 }
 
+// TestEqualFloatsAreOneKey: 0 and -0 have the same bytes, and so has everything that is not a number, alone and in structs.
+func TestEqualFloatsAreOneKey(t *testing.T) {
+	zero, negative := 0.0, math.Copysign(0, -1)
+	strange, strange32 := math.Float64frombits(0xfff8_0000_0000_1234), math.Float32frombits(0xffc0_1234)
+	type pair struct {
+		X float64
+		Y float32
+	}
+	for what, b := range map[string][2][]byte{
+		"zeros":              {Float64.Append(nil, zero), Float64.Append(nil, negative)},
+		"not numbers":        {Float64.Append(nil, math.NaN()), Float64.Append(nil, strange)},
+		"zeros of 32 bits":   {CodecFor[float32]().Append(nil, 0), CodecFor[float32]().Append(nil, float32(negative))},
+		"zeros in structs":   {CodecFor[pair]().Append(nil, pair{}), CodecFor[pair]().Append(nil, pair{negative, float32(negative)})},
+		"not numbers, there": {CodecFor[pair]().Append(nil, pair{math.NaN(), float32(math.NaN())}), CodecFor[pair]().Append(nil, pair{strange, strange32})},
+	} {
+		if !bytes.Equal(b[0], b[1]) {
+			t.Errorf("%s: %x and %x", what, b[0], b[1])
+		}
+	}
+}
+
 // TestStructText: output shows structs as before, as JSON; and what JSON leaves out, too.
 func TestStructText(t *testing.T) {
 	shown, hidden := CodecFor[point](), CodecFor[struct{ x, y int }]()
@@ -130,9 +152,9 @@ func FuzzStructs(f *testing.F) {
 	f.Add(CodecFor[visit]().Append(nil, visit{City: "a\x00b", ok: true, Last: "x"}))
 	f.Add(CodecFor[point]().Append(nil, point{-1, "\x00"}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tryCodec(t, CodecFor[visit](), b, true)
+		tryCodec(t, CodecFor[visit](), b, false)
 		tryCodec(t, CodecFor[point](), b, true)
-		tryCodec(t, CodecFor[[3]ratio](), b, true)
+		tryCodec(t, CodecFor[[3]ratio](), b, false)
 		tryCodec(t, CodecFor[userID](), b, true)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"unsafe"
@@ -134,7 +135,7 @@ func (l *leaf) append(dst []byte, at unsafe.Pointer) []byte {
 	case reflect.Int32:
 		return binary.BigEndian.AppendUint32(dst, *(*uint32)(at)^1<<31)
 	case reflect.Float32:
-		return binary.BigEndian.AppendUint32(dst, orderFloat32(*(*uint32)(at)))
+		return binary.BigEndian.AppendUint32(dst, orderFloat32(math.Float32bits(float32(oneFloat(float64(*(*float32)(at)))))))
 	case reflect.Int:
 		return Int64.Append(dst, int64(*(*int)(at)))
 	case reflect.Uint:

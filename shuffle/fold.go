@@ -19,8 +19,8 @@ const (
 	MaxInt
 )
 
-// Fold is an associative aggregation of the values of a key. The result may depend on the order of the values, but
-// not on how they are grouped.
+// Fold is an associative, commutative aggregation of the values of a key: the result depends neither on their order
+// nor on how they are grouped. Of keys that Compare calls equal, the least in bytes stands for all.
 type Fold struct {
 	// Op folds values that are integers as AddInt writes them. Zero is OpBytes.
 	Op IntOp
@@ -104,10 +104,18 @@ func (f *foldRun) step() bool {
 	if f.more = f.in.Next(); !f.more {
 		return false
 	}
+	key := f.in.Key()
 	if f.compare == nil {
-		return bytes.Equal(f.in.Key(), f.kv[:f.keyLen])
+		return bytes.Equal(key, f.kv[:f.keyLen])
 	}
-	return f.compare(f.in.Key(), f.kv[:f.keyLen]) == 0
+	if f.compare(key, f.kv[:f.keyLen]) != 0 {
+		return false
+	}
+	if bytes.Compare(key, f.kv[:f.keyLen]) < 0 {
+		f.kv = append(f.kv[:0], key...)
+		f.keyLen = len(f.kv)
+	}
+	return true
 }
 
 func (f *foldRun) foldInts() {

@@ -237,7 +237,7 @@ func TestIntakeOfBadStreams(t *testing.T) {
 			seg := good
 			seg.Fetch = func(context.Context) (io.ReadCloser, error) { return x.body(), nil }
 			if x.empty {
-				seg.Name, seg.Info = what, PartitionInfo{}
+				seg.Name, seg.Map, seg.Info = what, 1+len(what), PartitionInfo{}
 			}
 			for range 2 { // the second time it is no duplicate
 				err := in.Take(t.Context(), seg)

@@ -39,8 +39,8 @@ func (c *IntakeConfig) validate() error {
 // small segments to disk in the background. Large ones stay, and those for which there is no room go to disk on
 // arrival. That saves a merge and makes only a few files.
 //
-// Call Take for each segment, again after an error; then Merge once; then Close. Records with equal keys have no
-// particular order across segments.
+// Call Take for each segment, again after an error; then Merge once; then Close. Records with equal keys come in the
+// order of their maps, however segments arrive and whatever is merged early.
 type Intake struct {
 	cfg  IntakeConfig
 	ctx  context.Context
@@ -50,10 +50,10 @@ type Intake struct {
 	// mu guards the fields below. Merge and Close must not be called while a Take is under way. After they have set
 	// closed and waited for bg, they are alone and use the fields without mu.
 	mu      sync.Mutex
-	taken   map[string]bool // names that are in or being taken
-	memory  []*memSegment   // not yet merged
-	held    int64           // bytes of memory, merged ones included until they are freed
-	files   []Source
+	taken   map[int]bool  // maps that are in or being taken
+	memory  []*memSegment // not yet merged
+	held    int64         // bytes of memory, merged ones included until they are freed
+	files   []placed
 	owned   []string // files to remove
 	nfiles  int
 	merging bool
@@ -66,6 +66,7 @@ type Intake struct {
 
 // memSegment is a segment in memory: stored records, decompressed.
 type memSegment struct {
+	from   uint32 // its map
 	room   *room
 	frames [][]byte
 	bytes  int64
@@ -76,7 +77,7 @@ var _ streamSource = (*memSegment)(nil)
 func (s *memSegment) Open() (Run, error) { return s.open(nil) }
 
 func (s *memSegment) open(*carver) (*stream, error) {
-	return &stream{feed: &rangeFeeder{s.frames}, plain: true}, nil
+	return &stream{feed: &rangeFeeder{s.frames}, plain: true, from: s.from}, nil
 }
 
 func (s *memSegment) need() int64 { return 0 }
@@ -93,7 +94,7 @@ func NewIntake(ctx context.Context, cfg IntakeConfig) (*Intake, error) {
 		return nil, fmt.Errorf("intake %q: %w", cfg.Merge.Name, err)
 	}
 	acct.force(frameBufferBytes(p, cfg.Merge.Compression)) // the floor is the writer's
-	return &Intake{cfg: cfg, ctx: ctx, acct: acct, taken: make(map[string]bool)}, nil
+	return &Intake{cfg: cfg, ctx: ctx, acct: acct, taken: make(map[int]bool)}, nil
 }
 
 // Take fetches one segment. It may be called concurrently. After an error nothing of the segment is kept and it may
@@ -103,7 +104,7 @@ func (in *Intake) Take(ctx context.Context, seg Segment) error {
 	if err := seg.validate(); err != nil {
 		return err
 	}
-	if err := in.begin(seg.Name); err != nil {
+	if err := in.begin(seg.Map); err != nil {
 		return fmt.Errorf("take %s: %w", seg.Name, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -111,15 +112,15 @@ func (in *Intake) Take(ctx context.Context, seg Segment) error {
 	defer context.AfterFunc(in.ctx, func() { cancel(context.Cause(in.ctx)) })()
 	if err := in.take(ctx, &seg); err != nil {
 		in.mu.Lock()
-		delete(in.taken, seg.Name)
+		delete(in.taken, seg.Map)
 		in.mu.Unlock()
 		return err
 	}
 	return nil
 }
 
-// begin claims a name.
-func (in *Intake) begin(name string) error {
+// begin claims a map.
+func (in *Intake) begin(index int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -127,10 +128,10 @@ func (in *Intake) begin(name string) error {
 		return errors.New("intake is closed")
 	case in.bgErr != nil:
 		return in.bgErr
-	case in.taken[name]:
+	case in.taken[index]:
 		return ErrDuplicate
 	}
-	in.taken[name] = true
+	in.taken[index] = true
 	return nil
 }
 

@@ -31,7 +31,9 @@ func mapOutputs(t testingT, dir string, maps, records int, codec Compression, ma
 				all = append(all, p)
 			}
 		}
-		segs = append(segs, segmentOf(t, collect(t, cfg, in), cfg.Name, 1, mangle))
+		seg := segmentOf(t, collect(t, cfg, in), cfg.Name, 1, mangle)
+		seg.Map = i
+		segs = append(segs, seg)
 	}
 	slices.SortFunc(all, comparePairs)
 	return segs, all
@@ -282,7 +284,9 @@ func TestIntakeKeepsWithinItsMemory(t *testing.T) {
 		for j := range 16 {
 			list = append(list, pair{fmt.Sprint("key-", j), strings.Repeat("x", largeSegment/16)})
 		}
-		segs = append(segs, segmentOf(t, collect(t, cfg, list), cfg.Name, 0, nil))
+		seg := segmentOf(t, collect(t, cfg, list), cfg.Name, 0, nil)
+		seg.Map = i
+		segs = append(segs, seg)
 	}
 	n := segs[0].Info.RawBytes
 	for memory, want := range map[int64][2]int{4 * n: {4, 2}, 4*n - 4: {0, 6}, 4*n + 4: {4, 2}, 5*n - 1: {4, 2}, 6 * n: {6, 0}} {

@@ -43,21 +43,32 @@ func (in *Intake) mergeToDisk(lot []*memSegment) error {
 		defer in.unreserve(s.bytes, s.room)
 	}
 	run := newMergedRun(in.ctx, streams, m.cfg.Compare, nil)
-	out, err := m.writeRun(run, in.newFile("merge"))
+	from := lotOrigin(lot)
+	out, err := m.writeRun(run, &from, in.newFile("merge"))
 	if err = errors.Join(err, run.Close()); err != nil {
 		return fmt.Errorf("merge %d segments of %s in memory: %w", len(lot), in.cfg.Merge.Name, err)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.owned = append(in.owned, out.path)
-	in.files = append(in.files, out.Source(0))
+	in.files = append(in.files, placed{out.Source(0), from})
 	in.stats.Spills++
 	in.stats.SpilledRecords += out.infos[0].Records
 	in.stats.SpilledBytes += out.infos[0].StoredBytes
 	return nil
 }
 
-func (in *Intake) merger(sources []Source) *merger {
+// lotOrigin returns the origin of segments in memory, merged. It is marked if a map between them may be elsewhere.
+func lotOrigin(lot []*memSegment) origin {
+	o := origin{lo: lot[0].from, hi: lot[0].from}
+	for _, s := range lot {
+		o.lo, o.hi = min(o.lo, s.from), max(o.hi, s.from)
+	}
+	o.marked = int64(o.hi)-int64(o.lo) >= int64(len(lot))
+	return o
+}
+
+func (in *Intake) merger(sources []placed) *merger {
 	return &merger{cfg: in.cfg.Merge, ctx: in.ctx, sources: sources}
 }
 
@@ -96,12 +107,13 @@ func (in *Intake) Merge() (Run, error) {
 	return in.merger(in.sources()).start()
 }
 
-// sources lists files and memory.
-func (in *Intake) sources() []Source {
+// sources lists files and memory by their first maps.
+func (in *Intake) sources() []placed {
 	out := slices.Clone(in.files)
 	for _, s := range in.memory {
-		out = append(out, s)
+		out = append(out, placed{s, origin{lo: s.from, hi: s.from}})
 	}
+	sortPlaced(out)
 	return out
 }
 

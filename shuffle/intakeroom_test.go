@@ -20,7 +20,9 @@ func blockIntake(t *testing.T, writer int64, value int) (*Intake, []pair) {
 		}
 		all = append(all, list...)
 		cfg := Config{Dir: dir, Name: fmt.Sprintf("map-%03d", i), Pool: NewPool(writer), Partitions: 1, Compression: None}
-		if err := in.Take(t.Context(), segmentOf(t, collect(t, cfg, list), cfg.Name, 0, nil)); err != nil {
+		seg := segmentOf(t, collect(t, cfg, list), cfg.Name, 0, nil)
+		seg.Map = i
+		if err := in.Take(t.Context(), seg); err != nil {
 			t.Fatal(err)
 		}
 	}

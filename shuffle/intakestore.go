@@ -26,6 +26,7 @@ func (in *Intake) toMemory(s *segmentStream, r *room) error {
 		in.unreserve(s.seg.Info.RawBytes, r)
 		return err
 	}
+	m.from = uint32(s.seg.Map)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.memory = append(in.memory, m)
@@ -134,7 +135,8 @@ func (in *Intake) toDisk(s *segmentStream) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.owned = append(in.owned, path)
-	in.files = append(in.files, &fetchedFile{fs: in.cfg.Merge.FS, path: path, seg: s.seg, frame: min(s.maxBuf, maxBlock), packed: s.packed})
+	fetched := &fetchedFile{fs: in.cfg.Merge.FS, path: path, seg: s.seg, frame: min(s.maxBuf, maxBlock), packed: s.packed}
+	in.files = append(in.files, placed{fetched, origin{lo: uint32(s.seg.Map), hi: uint32(s.seg.Map)}})
 	return nil
 }
 

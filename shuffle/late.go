@@ -87,6 +87,13 @@ func (l *late) load() ([]byte, error) {
 // enterLate makes a late record the current one of the stream.
 func (s *stream) enterLate(l *late) bool {
 	s.late, s.kv, s.keyLen, s.buf = l, nil, 0, nil
+	if s.marked {
+		from, ok := l.unmark()
+		if !ok {
+			return s.fail(corruptf(l.r.chain.file, int(l.r.chain.partition), l.at, "a key without the number of its map"))
+		}
+		s.from = from
+	}
 	if s.plain {
 		s.prefix = prefixOf(l.keyHead())
 	}

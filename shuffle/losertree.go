@@ -8,7 +8,7 @@ import (
 
 // loserTree finds the least of k streams with about log2(k) comparisons per record. Inner node i has the loser of
 // the match between its children. The leaves are the streams, and the overall winner is kept apart. Ties go to the
-// lower stream.
+// lower map, then to the lower stream.
 type loserTree struct {
 	streams []*stream
 	compare func(a, b []byte) int // nil: byte order
@@ -78,7 +78,7 @@ func (t *loserTree) beats(x, y player) bool {
 	return t.beatsTied(x, y)
 }
 
-// beatsTied decides between equal prefixes: by the whole key, then by the stream.
+// beatsTied decides between equal prefixes: by the whole key, then by the map, then by the stream.
 func (t *loserTree) beatsTied(x, y player) bool {
 	sx, sy := t.streams[x.src], t.streams[y.src]
 	if sx.done || sy.done {
@@ -92,5 +92,8 @@ func (t *loserTree) beatsTied(x, y player) bool {
 	} else {
 		c = bytes.Compare(sx.Key(), sy.Key())
 	}
-	return c < 0 || c == 0 && x.src < y.src
+	if c != 0 {
+		return c < 0
+	}
+	return sx.from < sy.from || sx.from == sy.from && x.src < y.src
 }

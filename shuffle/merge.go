@@ -28,14 +28,14 @@ func Merge(ctx context.Context, cfg MergeConfig, sources []Source) (Run, error) 
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return (&merger{cfg: cfg, ctx: ctx, sources: slices.Clone(sources)}).start()
+	return (&merger{cfg: cfg, ctx: ctx, sources: inOrder(sources)}).start()
 }
 
 // merger holds what a merge owns while its run is open.
 type merger struct {
 	cfg     MergeConfig
 	ctx     context.Context
-	sources []Source
+	sources []placed // sorted by their first maps
 	acct    *account
 	mem     carver
 	temps   []*Output // results of passes
@@ -100,7 +100,7 @@ func (m *merger) join(bytes int64) (*account, error) {
 func (m *merger) files() []int {
 	var at []int
 	for i, s := range m.sources {
-		if s, ok := s.(streamSource); !ok || s.need() > 0 {
+		if s, ok := s.Source.(streamSource); !ok || s.need() > 0 {
 			at = append(at, i)
 		}
 	}
@@ -112,7 +112,7 @@ func (m *merger) plan() (factor int, bytes int64) {
 	var needs []int64
 	for _, i := range m.files() {
 		n := int64(0)
-		if s, ok := m.sources[i].(streamSource); ok {
+		if s, ok := m.sources[i].Source.(streamSource); ok {
 			n = s.need()
 		}
 		needs = append(needs, n)
@@ -146,14 +146,15 @@ func sum(ns []int64) int64 {
 }
 
 // merged opens sources and merges them; onClose is called when the run is closed.
-func (m *merger) merged(sources []Source, onClose func() error) (*mergedRun, error) {
+func (m *merger) merged(sources []placed, onClose func() error) (*mergedRun, error) {
 	var streams []*stream
 	for _, src := range sources {
-		s, err := m.openSource(src)
+		s, err := m.openSource(src.Source)
 		if err != nil {
 			closeStreams(streams)
 			return nil, err
 		}
+		s.from, s.marked = src.lo, src.marked
 		streams = append(streams, s)
 	}
 	return newMergedRun(m.ctx, streams, m.cfg.Compare, onClose), nil
@@ -174,7 +175,7 @@ func (m *merger) openSource(src Source) (*stream, error) {
 // them.
 func (m *merger) pass(files []int, factor int) error {
 	first, n := nextWindow(len(files), factor, func(i int) int64 {
-		if s, ok := m.sources[files[i]].(streamSource); ok {
+		if s, ok := m.sources[files[i]].Source.(streamSource); ok {
 			return s.size()
 		}
 		return 0
@@ -184,27 +185,28 @@ func (m *merger) pass(files []int, factor int) error {
 	if err != nil {
 		return err
 	}
-	out, err := m.writeTemp(run)
+	from := joined(m.sources, lo, hi)
+	out, err := m.writeTemp(run, &from)
 	if err = errors.Join(err, run.Close()); err != nil {
 		return err
 	}
 	m.mem.recycle()
-	m.sources = slices.Replace(m.sources, lo, hi, out.Source(0))
+	m.sources = slices.Replace(m.sources, lo, hi, placed{out.Source(0), from})
 	return nil
 }
 
 // writeTemp writes a run to a file that is removed with the merge.
-func (m *merger) writeTemp(run Run) (*Output, error) {
+func (m *merger) writeTemp(run *mergedRun, from *origin) (*Output, error) {
 	m.nfiles++
-	out, err := m.writeRun(run, filepath.Join(m.cfg.Dir, fmt.Sprintf("%s.pass-%04d", m.cfg.Name, m.nfiles)))
+	out, err := m.writeRun(run, from, filepath.Join(m.cfg.Dir, fmt.Sprintf("%s.pass-%04d", m.cfg.Name, m.nfiles)))
 	if err == nil {
 		m.temps = append(m.temps, out)
 	}
 	return out, err
 }
 
-// writeRun writes a run, combined or folded, to a file of one partition.
-func (m *merger) writeRun(run Run, path string) (*Output, error) {
+// writeRun writes a run to a file of one partition: folded, marked, or combined. It decides whether from is marked.
+func (m *merger) writeRun(run *mergedRun, from *origin, path string) (*Output, error) {
 	bufs := newFrameBuffers(m.cfg.Pool, m.cfg.Compression)
 	w, err := newSegmentWriter(m.ctx, m.cfg.FS, path, m.cfg.Name, m.cfg.Compression, 1, bufs)
 	if err != nil {
@@ -212,11 +214,19 @@ func (m *merger) writeRun(run Run, path string) (*Output, error) {
 	}
 	defer w.abandon()
 	w.begin(0)
-	how := merging{cfg: m.cfg, combining: m.combining(), stats: &m.stats}
-	if err := how.write(run, w, 0); err != nil {
+	if from.marked = from.marked && m.cfg.Fold == nil; from.marked {
+		err = writeMarked(run, w)
+	} else {
+		err = m.merging().write(run, w, 0)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return w.output()
+}
+
+func (m *merger) merging() *merging {
+	return &merging{cfg: m.cfg, combining: m.combining(), stats: &m.stats}
 }
 
 func (m *merger) combining() *combining {

@@ -49,12 +49,12 @@ func (m *mergedRun) Next() bool {
 		return m.start()
 	}
 	s := m.cur
-	prefix, kv, keyLen, fills := s.prefix, s.kv, s.keyLen, s.fills
+	prefix, kv, keyLen, fills, from := s.prefix, s.kv, s.keyLen, s.fills, s.from
 	if !s.Next() && s.err != nil {
 		return m.fail(s.err)
 	}
-	if s.prefix == prefix && s.fills == fills && s.plain && !s.done && bytes.Equal(s.kv[:s.keyLen], kv[:keyLen]) {
-		return true // the same key again, so the same winner
+	if s.prefix == prefix && s.fills == fills && s.plain && s.from == from && !s.done && bytes.Equal(s.kv[:s.keyLen], kv[:keyLen]) {
+		return true // the same key of the same map again, so the same winner
 	}
 	if len(m.streams) > 1 {
 		m.tree.replay()

@@ -32,6 +32,11 @@ func putRecord(dst, key, value []byte) int {
 	return h + copy(dst[h:], value)
 }
 
+// appendLengths appends what precedes the key of a stored record.
+func appendLengths(dst []byte, keyLen, valueLen int) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(keyLen)), uint64(valueLen))
+}
+
 // parseHeader returns the lengths at the start of b and where the key begins. ok is false if b does not hold a whole
 // record.
 func parseHeader(b []byte) (keyLen, valueLen, start int, ok bool) {

@@ -25,6 +25,8 @@ type Source interface {
 // index, or any Run.
 type stream struct {
 	prefix uint64 // of the current key; 0 with a Compare function
+	from   uint32 // the map of the current record
+	marked bool   // stored keys begin with the number of their map
 	kv     []byte // current record
 	keyLen int
 	done   bool
@@ -89,8 +91,11 @@ func (s *stream) parse() bool {
 	end := h + k + v
 	s.kv, s.keyLen = s.buf[h:end:end], k
 	s.buf = s.buf[end:]
+	if s.marked && !s.unmark() {
+		return false
+	}
 	if s.plain {
-		s.prefix = prefixOf(s.kv[:k])
+		s.prefix = prefixOf(s.kv[:s.keyLen])
 	}
 	return true
 }

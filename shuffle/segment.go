@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Segment is one partition of a map output elsewhere. All but Fetch comes from the index of that output: see
 // Output.Info and Output.Tag.
 type Segment struct {
-	// Name is the output's, as in Config.Name of its collector; an Intake takes
-	// each name once.
+	// Name is the output's, as in Config.Name of its collector.
 	Name string
+
+	// Map is the number of the map whose output it is. An Intake takes each map once, and returns records with equal
+	// keys in the order of the maps.
+	Map int
 
 	// Partition is the number of the partition.
 	Partition int
@@ -28,8 +32,8 @@ type Segment struct {
 
 func (s *Segment) validate() error {
 	i := s.Info
-	if s.Name == "" || s.Partition < 0 || s.Partition >= maxPartitions || s.Fetch == nil {
-		return fmt.Errorf("segment %q: name, partition %d or fetch is not valid", s.Name, s.Partition)
+	if s.Name == "" || s.Map < 0 || s.Map > math.MaxInt32 || s.Partition < 0 || s.Partition >= maxPartitions || s.Fetch == nil {
+		return fmt.Errorf("segment %q: name, map %d, partition %d or fetch is not valid", s.Name, s.Map, s.Partition)
 	}
 	if i.Records < 0 || i.RawBytes < 0 || i.StoredBytes < 0 || i.RawBytes < 2*i.Records || (i.Records == 0) != (i.StoredBytes == 0) {
 		return fmt.Errorf("segment %q: impossible sizes %+v", s.Name, i)

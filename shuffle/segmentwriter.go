@@ -96,16 +96,29 @@ func (w *segmentWriter) append(rec []byte) error {
 func (w *segmentWriter) add(key, value []byte) error {
 	size := recordSize(len(key), len(value))
 	if size > cap(w.buf)-len(w.buf) {
-		var lens [2 * binary.MaxVarintLen32]byte
-		n := binary.PutUvarint(lens[:], uint64(len(key)))
-		n += binary.PutUvarint(lens[n:], uint64(len(value)))
-		if done, err := w.room(size, lens[:n], key, value); done || err != nil {
+		head := appendLengths(nil, len(key), len(value))
+		if done, err := w.room(size, head, key, value); done || err != nil {
 			return err
 		}
 	}
 	n := len(w.buf)
 	w.buf = w.buf[:n+size]
 	putRecord(w.buf[n:], key, value)
+	w.cur.records++
+	return nil
+}
+
+// addMarked is add with a mark before the key.
+func (w *segmentWriter) addMarked(mark, key, value []byte) error {
+	keyLen := len(mark) + len(key)
+	size := recordSize(keyLen, len(value))
+	if size > cap(w.buf)-len(w.buf) {
+		head := appendLengths(nil, keyLen, len(value))
+		if done, err := w.room(size, head, mark, key, value); done || err != nil {
+			return err
+		}
+	}
+	w.buf = append(append(append(appendLengths(w.buf, keyLen, len(value)), mark...), key...), value...)
 	w.cur.records++
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // collector opens the shuffle's map side and sets m.out to feed it.
 func (m *mapAttempt) collector() (*shuffle.Collector, error) {
-	fold, lift, err := foldOf(m.job, m.job.AllInputs()[m.split.Input].Map.Value)
+	fold, plan, err := foldOf(m.job, m.job.AllInputs()[m.split.Input].Map.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -37,20 +37,20 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 	}
 	to := collectEmitter{to: c, task: m.task}
 	m.out = &to
-	if lift != nil {
-		m.out = &liftEmitter{collectEmitter: to, lift: lift}
+	if plan.Lift != nil {
+		m.out = &liftEmitter{collectEmitter: to, lift: plan.Lift}
 	}
 	return c, nil
 }
 
-// foldOf translates the job's fold for package shuffle.
-func foldOf(job *mapreduce.Job, value mapreduce.Type) (*shuffle.Fold, func(dst, value []byte) []byte, error) {
+// foldOf translates the job's fold for package shuffle. Both results are zero without one.
+func foldOf(job *mapreduce.Job, value mapreduce.Type) (*shuffle.Fold, mapreduce.FoldPlan, error) {
 	if job.Fold.IsZero() {
-		return nil, nil, nil
+		return nil, mapreduce.FoldPlan{}, nil
 	}
 	p, err := job.Fold.Plan(value)
 	if err != nil {
-		return nil, nil, err
+		return nil, p, err
 	}
 	f := &shuffle.Fold{Op: shuffle.OpBytes, Bytes: p.Merge}
 	switch p.Int {
@@ -61,7 +61,7 @@ func foldOf(job *mapreduce.Job, value mapreduce.Type) (*shuffle.Fold, func(dst, 
 	case mapreduce.MaxInt:
 		f = &shuffle.Fold{Op: shuffle.MaxInt}
 	}
-	return f, p.Lift, nil
+	return f, p, nil
 }
 
 // combiner wraps the job's Combine. Each attempt has its own reducer for it.

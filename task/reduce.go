@@ -91,7 +91,7 @@ func (r *reduceAttempt) run(sources Intake) (err error) {
 
 // merge opens the sorted stream of everything that belongs to this reduce. With a fold it has each key once.
 func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
-	fold, _, err := foldOf(r.job, r.job.AllInputs()[0].Map.Value)
+	fold, plan, err := foldOf(r.job, r.job.AllInputs()[0].Map.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,28 @@ func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: merge: %w", r.task, err)
 	}
+	if plan.Settle != nil {
+		run = &settledRun{Run: run, settle: plan.Settle}
+	}
 	return run, nil
 }
+
+// settledRun turns the accumulators of a fold into its results.
+type settledRun struct {
+	shuffle.Run
+	settle func(dst, acc []byte) []byte
+	value  []byte
+}
+
+func (s *settledRun) Next() bool {
+	if !s.Run.Next() {
+		return false
+	}
+	s.value = s.settle(s.value[:0], s.Run.Value())
+	return true
+}
+
+func (s *settledRun) Value() []byte { return s.value }
 
 // countedRun counts what the reduce reads and checks from time to time whether the attempt is still wanted.
 type countedRun struct {

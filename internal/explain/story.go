@@ -221,6 +221,9 @@ func (s *stage) fold(group []pair) pair {
 			acc = plan.Merge(acc, value)
 		}
 	}
+	if plan.Settle != nil {
+		acc = plan.Settle(nil, acc)
+	}
 	return pair{group[0].key, acc}
 }
 

@@ -83,7 +83,7 @@ func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapO
 	}
 	if first && head.Info.Records > 0 {
 		err = f.intake.Take(ctx, shuffle.Segment{
-			Name: head.Name, Partition: int(f.r.l.ID.Index), Info: head.Info,
+			Name: head.Name, Map: int(o.Map), Partition: int(f.r.l.ID.Index), Info: head.Info,
 			Fetch: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(part), nil },
 		})
 	}
