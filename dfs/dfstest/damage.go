@@ -52,7 +52,7 @@ func flipOne(t testing.TB, name string, at int64) {
 // blockFile returns the file of a block on a node.
 func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
 	t.Helper()
-	for _, name := range n.blockFiles(t) {
+	for _, name := range n.BlockFiles(t) {
 		if strings.Contains(filepath.Base(name), strings.TrimPrefix(id.String(), "blk_")) {
 			return name
 		}
@@ -61,7 +61,8 @@ func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
 	return ""
 }
 
-func (n *Node) blockFiles(t testing.TB) []string {
+// BlockFiles lists the files of the replicas on the node.
+func (n *Node) BlockFiles(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(n.Dir, "blocks", "*", "*.blk"))
 	if err != nil {
@@ -74,7 +75,7 @@ func (n *Node) blockFiles(t testing.TB) []string {
 func Damaged(t testing.TB, c *Cluster) (bad int) {
 	t.Helper()
 	for _, n := range c.Nodes {
-		for _, name := range n.blockFiles(t) {
+		for _, name := range n.BlockFiles(t) {
 			if !blocks.Whole(name) {
 				bad++
 			}

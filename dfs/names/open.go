@@ -132,6 +132,7 @@ func (s *Service) load() error {
 			return errNoState
 		}
 		s.resumeFrom(&st)
+		s.leaveGap()
 		return writeState(tx, st)
 	})
 	if err == nil {
