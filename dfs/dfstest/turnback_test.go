@@ -2,6 +2,8 @@ package dfstest_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/dfstest"
 	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // TestNoFileReadsAsAnother is what users see when the name service forgets its last changes while a node with their
@@ -57,7 +60,9 @@ func forgetAndWrite(t *testing.T, forget func(t *testing.T, before, after string
 	check(t, os.RemoveAll(c.NamesDir()))
 	check(t, os.CopyFS(c.NamesDir(), os.DirFS(before)))
 	c.StartNames()
-	c.Wait("the live nodes drop what nobody knows", func() bool { return nodeOf(c, "n1").Blocks == 1 && len(c.Nodes[0].BlockFiles(t)) == 1 && len(c.Nodes[1].BlockFiles(t)) == 1 })
+	c.Wait("the live nodes drop what nobody knows", func() bool {
+		return nodeOf(c, "n1").Blocks == 1 && len(c.Nodes[0].BlockFiles(t)) == 1 && len(c.Nodes[1].BlockFiles(t)) == 1
+	})
 	check(t, dfstest.Put(cl, "/other", other, dfs.CreateOptions{}))
 	c.Nodes[2].Start()
 	c.Wait("the third node has reported", func() bool { return nodeOf(c, "n3").State == "live" && nodeOf(c, "n3").Blocks > 0 })
@@ -74,4 +79,42 @@ func forgetAndWrite(t *testing.T, forget func(t *testing.T, before, after string
 	dfstest.WantFile(t, cl, "/other", other)
 	dfstest.WantFile(t, cl, "/before", lost)
 	c.Healthy()
+}
+
+// TestWholeReadsCompareTheSum: a replica under the right name with other bytes, whole in itself, as name services that
+// gave numbers out twice have left some. Whoever reads the file from end to end is told, at once or piece by piece.
+func TestWholeReadsCompareTheSum(t *testing.T) {
+	t.Parallel()
+	c := dfstest.Start(t, dfstest.Config{Nodes: 1})
+	cl := c.Client("", func(c *dfs.Config) { c.Patience = time.Second })
+	right, wrong := dfstest.Noise(1, 150_000), dfstest.Noise(2, 150_000)
+	check(t, dfstest.Put(cl, "/f", right, dfs.CreateOptions{Replication: 1}))
+	c.Nodes[0].Stop()
+	c.Nodes[0].Swap(t, wrong)
+	c.Nodes[0].Start()
+	c.Wait("the node is back", func() bool { return nodeOf(c, "n1").State == "live" && nodeOf(c, "n1").Blocks == 1 })
+	for name, read := range map[string]func(f *dfs.File, w io.Writer) error{
+		"copied": func(f *dfs.File, w io.Writer) error { _, err := f.CopyRange(w, 0, f.Size()); return err },
+		"in pieces that overlap": func(f *dfs.File, w io.Writer) error {
+			p := make([]byte, 7000)
+			for at := int64(0); at < f.Size(); at += 6000 {
+				n, err := f.ReadAt(p, at)
+				if err != nil && !errors.Is(err, io.EOF) {
+					return err
+				}
+				if _, err := w.Write(p[:min(n, 6000)]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		f, err := cl.Open(t.Context(), "/f")
+		check(t, err)
+		var got bytes.Buffer
+		if err := read(f, &got); !errors.Is(err, wire.Corrupt) || got.Len() >= len(right) {
+			t.Errorf("%s: %d bytes, %v", name, got.Len(), err)
+		}
+		check(t, f.Close())
+	}
 }
