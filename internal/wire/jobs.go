@@ -139,6 +139,8 @@ type Report struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Platform is what programs the node can run, such as linux/amd64.
 	Platform string `json:"platform,omitempty"`
+	// Seen is the last reign of a master that the node obeyed.
+	Seen Reign `json:"seen,omitzero"`
 }
 
 // A Launch tells a worker to start an attempt.
@@ -161,7 +163,8 @@ type Kill struct {
 // Seq not above that of the last answer.
 type Answer struct {
 	Epoch  uint64      `json:"epoch"`
-	Seq    uint64      `json:"seq"` // of the report
+	Name   string      `json:"name,omitempty"` // of the reign
+	Seq    uint64      `json:"seq"`            // of the report
 	Ended  []AttemptID `json:"ended,omitempty"`
 	Launch []Launch    `json:"launch,omitempty"`
 	Kill   []Kill      `json:"kill,omitempty"`
