@@ -86,6 +86,7 @@ func newMaster() *cobra.Command {
 	conf.define(cmd, "master")
 	f.StringVar(&topo, "topology", "", "file with the rates of the racks' links and the nodes' cards (docs/operations.md)")
 	f.StringVar(&cfg.Dir, "dir", "", "directory for the namespace and the jobs (required)")
+	f.BoolVar(&cfg.TakeOver, "take-over", false, "rule workers that have obeyed a master whose work --dir does not have, as after a backup was put back; files made since then are lost")
 	f.StringVar(&cfg.Listen, "listen", cfg.Listen, "address to listen on")
 	f.StringVar(&cfg.Gossip, "gossip", "127.0.0.1:0", "address to gossip on; empty for none")
 	f.StringVar(&cfg.Policy, "policy", cfg.Policy, "scheduling policy (millrace scheduler ls)")
@@ -141,23 +142,32 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	}
 	warnOpen(cfg.Log, cfg.Key, cfg.Insecure, cfg.Listen)
 	debug.SetGCPercent(masterGC)
-	m, err := master.Start(cfg)
-	if err != nil {
-		return failed(err)
-	}
-	if addrFile != "" {
-		if err := writeWhole(addrFile, m.Addr()); err != nil {
-			return failed(errors.Join(err, m.Close()))
-		}
-	}
 	followKey(cmd.Context(), cfg.Key, cfg.Log)
-	cfg.Log.Info("master is ready", "address", m.Addr(), "policy", cfg.Policy, "admission", cfg.Admission)
-	select {
-	case <-cmd.Context().Done():
-		cfg.Log.Info("master stops")
-	case err = <-m.Failed():
+	for {
+		m, err := master.Start(cfg)
+		if err != nil {
+			return failed(err)
+		}
+		if addrFile != "" {
+			if err := writeWhole(addrFile, m.Addr()); err != nil {
+				return failed(errors.Join(err, m.Close()))
+			}
+		}
+		cfg.Log.Info("master is ready", "address", m.Addr(), "policy", cfg.Policy, "admission", cfg.Admission)
+		select {
+		case <-cmd.Context().Done():
+			cfg.Log.Info("master stops")
+		case err = <-m.Failed():
+		}
+		above, takeOver := m.TakeOverAbove()
+		cfg.Listen = m.Addr()
+		err = errors.Join(err, m.Close())
+		if !takeOver {
+			return failed(err)
+		}
+		cfg.Log.Warn("workers obey a master whose work this directory does not have: taking them over", "above epoch", above)
+		cfg.Above = above
 	}
-	return failed(errors.Join(err, m.Close()))
 }
 
 // followKey watches the file of the cluster's key and takes over its changes: that is how a key is changed

@@ -20,6 +20,7 @@ type File struct {
 	path string
 	info wire.FileInfo
 	wg   sync.WaitGroup
+	sum  wholeSum
 
 	mu     sync.Mutex // guards the fields below
 	blocks []wire.LocatedBlock
@@ -95,8 +96,17 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.readFull(p, off, f.ahead(off, len(p)))
 }
 
-// readFull fills p. Reads will end at until, so it asks for no more than that.
+// readFull fills p. Reads will end at until, so it asks for no more than that. The read that completes a file whose
+// checksum is wrong returns nothing.
 func (f *File) readFull(p []byte, off, until int64) (int, error) {
+	n, err := f.readAll(p, off, until)
+	if bad := f.sum.read(&f.info, p[:n], off); bad != nil {
+		return 0, fmt.Errorf("read %s: %w", f.path, bad)
+	}
+	return n, err
+}
+
+func (f *File) readAll(p []byte, off, until int64) (int, error) {
 	if off < 0 {
 		return 0, wire.Errorf(wire.Invalid, "%s: read at %d", f.path, off)
 	}

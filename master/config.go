@@ -30,6 +30,10 @@ type Config struct {
 	// Superuser may do everything with files; default: the user who runs this process. Groups is a file with the groups
 	// of users, in the form of /etc/group; empty: no user has groups.
 	Superuser, Groups string
+	// TakeOver makes the master rule workers that have obeyed a master whose work its directory does not have. It fails
+	// when it meets one; TakeOverAbove then says of what epoch that was: start it again with Above set to that.
+	TakeOver bool
+	Above    uint64
 	// Names changes the name service's configuration, if set.
 	Names func(c *names.Config)
 

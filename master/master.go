@@ -205,6 +205,8 @@ func (m *Master) openNames() error {
 		cfg.Groups = m.groups.of
 		m.wg.Go(func() { m.groups.follow(m.ctx, m.cfg.Log) })
 	}
+	cfg.TakeOver, cfg.Over = m.cfg.TakeOver, m.cfg.Above
+	cfg.Told = func(err error) { m.cfg.Log.Error("a worker does not obey this master", "error", err) }
 	if m.cfg.Names != nil {
 		m.cfg.Names(&cfg)
 	}
@@ -264,6 +266,9 @@ func (m *Master) Addr() string { return m.addr }
 
 // Names returns the name service.
 func (m *Master) Names() *names.Service { return m.names }
+
+// TakeOverAbove returns the epoch that a master which is to take over must be above, if it stopped for that reason.
+func (m *Master) TakeOverAbove() (epoch uint64, ok bool) { return m.names.Above() }
 
 // Failed returns a channel that delivers the error that stopped the master.
 func (m *Master) Failed() <-chan error { return m.failed }

@@ -44,7 +44,7 @@ func (m *Master) routeMetrics() {
 	}
 	m.server.HandleHTTP("GET /metrics", rule, rpc.Control, func(w http.ResponseWriter, r *http.Request, _ rpc.Caller) { e.ServeHTTP(w, r) })
 	m.server.HandleHTTP("GET /healthz", rpc.Anyone, rpc.Control, func(w http.ResponseWriter, r *http.Request, _ rpc.Caller) {
-		_, err := ask(r.Context(), m, func(time.Duration) (none, error) { return none{}, nil })
+		_, err := m.health(r.Context())
 		metrics.Health(w, err)
 	})
 }

@@ -21,9 +21,21 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 	if c.Node != string(r.Node) {
 		return wire.Answer{}, wire.Errorf(wire.Denied, "node %s reports as %s", c.Node, r.Node)
 	}
+	if err := m.names.Meet(r.Node, r.Seen); err != nil {
+		return wire.Answer{}, err
+	}
+	ans, err := m.held(ctx, &r)
+	if ans.Epoch > 0 {
+		ans.Name = m.names.Reign().Name
+	}
+	return ans, err
+}
+
+// held passes a report on and waits for the answer.
+func (m *Master) held(ctx context.Context, r *wire.Report) (wire.Answer, error) {
 	p := &parked{make(chan wire.Answer, 1), make(chan error, 1), r.Session}
 	ok := m.do(func(now time.Duration) {
-		ans, err := m.jobs.Report(now, &r, m.durable())
+		ans, err := m.jobs.Report(now, r, m.durable())
 		if err != nil {
 			p.refused <- err
 			return

@@ -27,10 +27,12 @@ func (m *Master) routes() {
 		})
 	})
 	rpc.Handle(m.server, api.NodeList, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
-		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.jobs.Nodes(now), nil })
+		list, err := ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.jobs.Nodes(now), nil })
+		return m.withRivals(list), err
 	})
 	rpc.Handle(m.server, api.Health, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
-		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
+		text, err := m.health(ctx)
+		return wire.Text{Text: text}, err
 	})
 	rpc.Handle(m.server, api.NodeDrain, func(ctx context.Context, _ rpc.Caller, r wire.DrainRequest) (none, error) {
 		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.jobs.Drain(now, r.Node, r.Undo) })

@@ -66,6 +66,9 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	if err := m.log.journal.Room(); err != nil {
 		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
 	}
+	if err := m.names.MayChange(); err != nil {
+		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
+	}
 	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
 		spec.Under = &wire.Policies{Policy: m.policy, Admission: m.admit, Second: m.cfg.Jobs.SecondAttempts.Choice()}
 		id, err := m.jobs.Submit(now, spec)

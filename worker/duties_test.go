@@ -22,7 +22,7 @@ func onDuty(t *testing.T, handle func(s *rpc.Server)) *Worker {
 	t.Helper()
 	master, _ := rpctest.Serve(t, handle)
 	w := &Worker{cfg: DefaultConfig(), lifetime: lifetime{begin: time.Now(), taken: make(chan struct{}), failed: make(chan error, 1)}}
-	w.cfg.Master, w.cfg.Node = master, "w1"
+	w.cfg.Master, w.cfg.Node, w.cfg.Dir = master, "w1", t.TempDir()
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	w.client = rpc.NewClient(rpc.ClientConfig{Node: "w1"})
 	w.duties = duties{
@@ -33,11 +33,14 @@ func onDuty(t *testing.T, handle func(s *rpc.Server)) *Worker {
 	w.outputs, _, err1 = openOutputs(filepath.Join(t.TempDir(), "scratch"), 4096)
 	w.logs, err2 = openLogs(filepath.Join(t.TempDir(), "logs"))
 	w.shipped, err3 = openShipped(t.TempDir(), w.jobRuns)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2, err3, w.openStore()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		w.cancel()
+		for _, d := range w.disks {
+			_ = d.Close() // only read and written by the store, which is closed with the process
+		}
 		if err := errors.Join(w.client.Close(), w.logs.close(), w.outputs.files.close()); err != nil {
 			t.Error(err)
 		}

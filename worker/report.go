@@ -69,7 +69,11 @@ const (
 func (w *Worker) send(r *wire.Report) outcome {
 	ctx, cancel := context.WithTimeout(w.ctx, reportTimeout)
 	defer cancel()
+	r.Seen = w.store.Reign()
 	ans, err := api.WorkerReport.Call(ctx, w.client, w.cfg.Master, *r)
+	if err == nil && ans.Epoch > 0 { // else a newer report has overtaken this one
+		err = w.store.Obey(wire.Reign{Epoch: ans.Epoch, Name: ans.Name})
+	}
 	if err != nil {
 		w.refused(err)
 		if w.ctx.Err() == nil {
@@ -92,6 +96,9 @@ func (w *Worker) send(r *wire.Report) outcome {
 // refused ends a worker that the master will never accept. If another worker has its name, it ends only after
 // NamePatience: the other may just have been killed, and its name becomes free after some silence.
 func (w *Worker) refused(err error) {
+	if wire.KindOf(err) == wire.Stale && w.refusal.Swap(err.Error()) != err.Error() {
+		w.cfg.Log.Error("the master is not obeyed", "master", w.cfg.Master, "error", err)
+	}
 	select {
 	case <-w.taken:
 		return

@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/dfs"
@@ -77,7 +78,9 @@ type lifetime struct {
 	takeIn sync.Once     // closes it
 	asks   sync.Once     // logs that it waits for its name
 	waits  sync.Once     // logs why it is not accepted yet
-	failed chan error    // why it stops by itself
+	// refusal is the last reason not to obey a master that was logged.
+	refusal atomic.Value
+	failed  chan error // why it stops by itself
 }
 
 // duties are what the worker does for the master and reports to it. An attempt is in runs while a goroutine

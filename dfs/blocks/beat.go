@@ -75,13 +75,14 @@ func (s *Service) introduce(ctx context.Context) error {
 	list := s.store.List()
 	resp, err := s.cfg.Names.Register(ctx, wire.RegisterRequest{
 		Node: s.cfg.Node, Rack: s.cfg.Rack, Addr: s.cfg.Addr, Machine: s.cfg.Machine,
-		Cluster: s.store.Cluster(), Volumes: s.store.Volumes(), Blocks: int64(len(list)),
+		Cluster: s.store.Cluster(), Volumes: s.store.Volumes(), Blocks: int64(len(list)), Seen: s.store.Reign(),
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.store.Obey(wire.Reign{Epoch: resp.Epoch, Name: resp.Name})
 	}
-	if !s.newer(resp.Epoch) {
-		return wire.Errorf(wire.Stale, "the name service is of epoch %d, a newer one was seen", resp.Epoch)
+	if err != nil {
+		s.disobey(err)
+		return err
 	}
 	s.keys.Add(resp.Keys, time.Since(s.begin))
 	if err := s.store.Join(resp.Cluster); err != nil {
@@ -96,12 +97,17 @@ func (s *Service) introduce(ctx context.Context) error {
 	return s.report(ctx, resp.Session)
 }
 
-// newer notes an epoch and reports whether no higher one has been seen.
-func (s *Service) newer(epoch uint64) bool {
+// disobey says once why a master is not obeyed.
+func (s *Service) disobey(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.epoch = max(s.epoch, epoch)
-	return epoch == s.epoch
+	told := s.refusal == err.Error()
+	if wire.KindOf(err) == wire.Stale && !told {
+		s.refusal = err.Error()
+	}
+	s.mu.Unlock()
+	if wire.KindOf(err) == wire.Stale && !told {
+		s.cfg.Event(Event{"the master is not obeyed", 0, err})
+	}
 }
 
 // report sends all finished replicas. That list covers what came and went before it was made, so those changes
@@ -133,14 +139,15 @@ func (s *Service) beat(ctx context.Context) bool {
 	defer cancel()
 	resp, err := s.cfg.Names.Beat(bctx, wire.BeatRequest{
 		Node: s.cfg.Node, Session: session, Volumes: s.store.Volumes(),
-		Received: n.Received, Deleted: n.Deleted, Corrupt: n.Corrupt, Failed: n.Failed, Done: n.Done, Key: s.keys.Newest(),
+		Received: n.Received, Deleted: n.Deleted, Corrupt: n.Corrupt, Failed: n.Failed, Done: n.Done, Key: s.keys.Newest(), Seen: s.store.Reign(),
 	})
 	if err != nil {
 		s.store.changes.putBack(n)
 		return wire.KindOf(err) != wire.Stale
 	}
-	if !s.newer(resp.Epoch) {
-		return true // a master that was replaced is not obeyed
+	if err := s.store.Obey(wire.Reign{Epoch: resp.Epoch, Name: resp.Name}); err != nil {
+		s.disobey(err)
+		return true
 	}
 	s.keys.Add(resp.Keys, time.Since(s.begin))
 	if resp.Register {

@@ -119,8 +119,8 @@ type Service struct {
 	wg         sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
-	epoch   uint64     // the highest seen
 	session uint64
+	refusal string // the last reason not to obey a master that was told
 }
 
 // NewService returns a service that does nothing yet.

@@ -41,6 +41,7 @@ type Store struct {
 	replicas map[wire.BlockID]*replica
 	next     int // where the search for a volume starts
 
+	reign   reign
 	changes changes
 }
 
@@ -118,6 +119,9 @@ func OpenStore(cfg StoreConfig) (*Store, error) {
 			continue
 		}
 		s.volumes = append(s.volumes, v)
+		if s.reign.last, err = later(s.reign.last, d.FS); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Path, err)
+		}
 		if s.cluster == "" {
 			s.cluster = id.Cluster
 		}

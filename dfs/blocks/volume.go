@@ -71,19 +71,25 @@ func openVolume(fsys disk.FS, want identity, reserve int64) (*volume, identity, 
 
 func readIdentity(fsys disk.FS) (identity, error) {
 	var id identity
-	f, err := fsys.Open(versionFile)
+	err := readJSON(fsys, versionFile, &id)
+	return id, err
+}
+
+// readJSON reads a small file.
+func readJSON(fsys disk.FS, name string, v any) error {
+	f, err := fsys.Open(name)
 	if err != nil {
-		return id, err
+		return err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err == nil {
-		err = json.Unmarshal(b, &id)
+		err = json.Unmarshal(b, v)
 	}
 	if err != nil {
-		return id, wire.Errorf(wire.Corrupt, "%s of the data directory: %w", versionFile, err)
+		return wire.Errorf(wire.Corrupt, "%s of the data directory: %w", name, err)
 	}
-	return id, nil
+	return nil
 }
 
 func writeIdentity(fsys disk.FS, id identity) error {

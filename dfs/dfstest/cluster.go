@@ -102,13 +102,13 @@ func (c *Cluster) stopAll() {
 // StartNames starts the name service, at its former address if it ran before.
 func (c *Cluster) StartNames() {
 	c.t.Helper()
-	root, err := disk.OpenRoot(filepath.Join(c.dir, "names"))
+	root, err := disk.OpenRoot(c.NamesDir())
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	begin := time.Now()
 	cfg := names.DefaultConfig()
-	cfg.Disk, cfg.Checkpoint = root, filepath.Join(c.dir, "names", "checkpoint.db")
+	cfg.Disk, cfg.Checkpoint = root, filepath.Join(c.NamesDir(), "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(begin) }, time.Now
 	cfg.SafeExtension, cfg.DeadAfter, cfg.LeaseTimeout = 50*time.Millisecond, 2*time.Second, 3*time.Second
 	cfg.DeleteDelay = 200 * time.Millisecond
@@ -153,6 +153,9 @@ func (c *Cluster) check(err error) {
 		c.t.Error(err)
 	}
 }
+
+// NamesDir is where the name service keeps its state.
+func (c *Cluster) NamesDir() string { return filepath.Join(c.dir, "names") }
 
 // StopNames stops the name service.
 func (c *Cluster) StopNames() { c.stopNames() }

@@ -1,6 +1,8 @@
 package dfstest
 
 import (
+	crand "crypto/rand"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -52,7 +56,7 @@ func flipOne(t testing.TB, name string, at int64) {
 // blockFile returns the file of a block on a node.
 func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
 	t.Helper()
-	for _, name := range n.blockFiles(t) {
+	for _, name := range n.BlockFiles(t) {
 		if strings.Contains(filepath.Base(name), strings.TrimPrefix(id.String(), "blk_")) {
 			return name
 		}
@@ -61,7 +65,8 @@ func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
 	return ""
 }
 
-func (n *Node) blockFiles(t testing.TB) []string {
+// BlockFiles lists the files of the replicas on the node.
+func (n *Node) BlockFiles(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(n.Dir, "blocks", "*", "*.blk"))
 	if err != nil {
@@ -74,11 +79,36 @@ func (n *Node) blockFiles(t testing.TB) []string {
 func Damaged(t testing.TB, c *Cluster) (bad int) {
 	t.Helper()
 	for _, n := range c.Nodes {
-		for _, name := range n.blockFiles(t) {
+		for _, name := range n.BlockFiles(t) {
 			if !blocks.Whole(name) {
 				bad++
 			}
 		}
 	}
 	return bad
+}
+
+// Swap gives the only replica of a node that is stopped other bytes, whole in themselves.
+func (n *Node) Swap(t testing.TB, data []byte) {
+	t.Helper()
+	root, err := disk.OpenRoot(n.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := blocks.OpenStore(blocks.StoreConfig{Node: n.Name, Dirs: []blocks.Dir{{Path: n.Dir, FS: root}}, NewID: crand.Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := store.List()[0]
+	err = store.Delete(b)
+	w, werr := store.Begin(b, b.Len)
+	if err := errors.Join(err, werr); err != nil {
+		t.Fatal(err)
+	}
+	for chunk := range slices.Chunk(data, pipe.ChunkSize) {
+		err = errors.Join(err, w.Append(chunk, pipe.Checksum(chunk)))
+	}
+	if err := errors.Join(err, w.Finish(), store.Close(), root.Close()); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -22,6 +22,10 @@ func (s *Service) Register(r wire.RegisterRequest) (wire.RegisterResponse, error
 		if r.Rack == "" {
 			r.Rack = "default"
 		}
+		if err := s.meet(r.Node, r.Seen); err != nil {
+			return none, err
+		}
+		s.hear()
 		racks := s.liveRacks()
 		n := s.byName[r.Node]
 		if n == nil {
@@ -39,7 +43,7 @@ func (s *Service) Register(r wire.RegisterRequest) (wire.RegisterResponse, error
 		if racks == 1 && s.liveRacks() > 1 {
 			s.settleAll() // blocks in one rack can be spread now
 		}
-		return wire.RegisterResponse{Cluster: s.cluster, Epoch: s.epoch, Session: n.session}, s.broken
+		return wire.RegisterResponse{Cluster: s.cluster, Epoch: s.self.Epoch, Name: s.self.Name, Session: n.session}, s.broken
 	})
 }
 
@@ -49,7 +53,7 @@ func (s *Service) newNode(name wire.NodeName) *node {
 	s.nodes = append(s.nodes, n)
 	s.byName[name] = n
 	if s.session == 0 {
-		s.session = s.epoch << 20 // sessions of different openings differ
+		s.session = s.self.Epoch << 20 // sessions of different openings differ
 	}
 	return n
 }
@@ -109,7 +113,10 @@ func (s *Service) endReport(n *node) {
 // Beat takes the beat of a block service and answers with what the node should do.
 func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 	return do(s, func() (wire.BeatResponse, error) {
-		out := wire.BeatResponse{Epoch: s.epoch}
+		out := wire.BeatResponse{Epoch: s.self.Epoch, Name: s.self.Name}
+		if err := s.meet(r.Node, r.Seen); err != nil {
+			return out, err
+		}
 		n := s.inSession(r.Node, r.Session)
 		if n == nil {
 			out.Register = true
@@ -117,6 +124,7 @@ func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 		}
 		now := s.cfg.Now()
 		n.last = now
+		s.hear()
 		failed := n.failedVolumes()
 		if n.volumes = r.Volumes; n.failedVolumes() > failed {
 			n.reported, n.report = false, nil // what was on them is gone: ask

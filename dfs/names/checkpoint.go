@@ -32,6 +32,10 @@ type state struct {
 	// Inodes is the number of entries. Each has its own checksum, but that does not show that one is missing. 0
 	// means that an older version wrote the state, or that nothing was saved yet.
 	Inodes int `json:"inodes,omitempty"`
+	// Reigns are the starts on this directory, the newest last. Over is up to which epoch nodes may have obeyed others:
+	// an older version, or one that was taken over.
+	Reigns []wire.Reign `json:"reigns,omitempty"`
+	Over   uint64       `json:"over,omitempty"`
 }
 
 // stateVersion is that of the whole checkpoint. Version 1, without rights, can still be read.
@@ -40,7 +44,7 @@ const stateVersion = 2
 // state describes the service. The caller holds the lock for reading.
 func (s *Service) state() state {
 	st := state{
-		Version: stateVersion, Cluster: s.cluster, Epoch: s.epoch, Applied: s.applied,
+		Version: stateVersion, Cluster: s.cluster, Epoch: s.self.Epoch, Reigns: s.line(), Over: s.over, Applied: s.applied,
 		NextFile: s.nextFile, NextBlock: s.nextID, Gen: s.gen, Users: map[string][2]int64{}, Inodes: len(s.inodes),
 	}
 	for name, a := range s.accounts {

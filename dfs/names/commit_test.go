@@ -105,10 +105,12 @@ func TestEachChangeOnAFullDisk(t *testing.T) {
 	}
 	r.wall = r.wall.Add(time.Hour)
 	r.now += sweepEvery
+	r.beat("n0")
 	if err := r.s.Tick(); !errors.Is(err, wire.NoSpace) {
 		t.Errorf("the trash is swept: %v", err)
 	}
 	r.now += r.cfg.LeaseTimeout
+	r.beat("n0")
 	if err := r.s.Tick(); !errors.Is(err, wire.NoSpace) {
 		t.Errorf("leases end: %v", err)
 	}

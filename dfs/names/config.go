@@ -48,6 +48,16 @@ type Config struct {
 	Umask uint16
 	// TrashAfter is how long files stay in the trash. (HDFS: off; ours a day)
 	TrashAfter time.Duration
+	// First chooses where the ids of blocks and the generations of this opening begin; least is above those that it
+	// knows of, and wall the time of day in milliseconds. No other opening may give out what it chooses, not even one
+	// of a copy of the directory.
+	First func(wall int64, least uint64) uint64
+	// TakeOver makes the service take over nodes that obey a master which it does not follow. It ends when it meets
+	// one, and Above says of what epoch it was: open it again with Over set to that.
+	TakeOver bool
+	Over     uint64
+	// Told hears why a node does not obey this service. It must not block.
+	Told func(error)
 	// Epoch is the lowest epoch this opening may get. The epoch always exceeds the last one.
 	Epoch uint64
 
@@ -104,7 +114,7 @@ func DefaultConfig() Config {
 		CheckpointEvery: 50_000,
 		Rand:            rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		Superuser:       "root", Supergroup: "supergroup", Umask: 0o022, TrashAfter: 24 * time.Hour,
-		Secret:   secret,
+		Secret: secret, First: firstNumber, Told: func(error) {},
 		KeyEvery: time.Hour, TokenLife: time.Hour,
 		Placement:   func(t *topology.Topology) (placement.Policy, error) { return placement.New("rack-aware", t) },
 		Replication: 3, BlockSize: 64 << 20, MaxReplication: 64, MinReplicas: 1,
@@ -128,8 +138,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("names config: Superuser, Supergroup and TrashAfter must be set, and Umask be below 01000")
 	case c.Secret == nil || c.KeyEvery <= 0 || c.TokenLife <= 0:
 		return fmt.Errorf("names config: Secret, KeyEvery and TokenLife must be set")
-	case c.Disk == nil || c.Checkpoint == "" || c.Now == nil || c.Wall == nil || c.Rand == nil || c.Placement == nil:
-		return fmt.Errorf("names config: Disk, Checkpoint, Now, Wall, Rand and Placement must be set")
+	case c.Disk == nil || c.Checkpoint == "" || c.Now == nil || c.Wall == nil || c.Rand == nil || c.Placement == nil || c.First == nil || c.Told == nil:
+		return fmt.Errorf("names config: Disk, Checkpoint, Now, Wall, Rand, Placement, First and Told must be set")
 	case c.Replication < 1 || c.MaxReplication < c.Replication || c.MaxReplication > 255 || c.MinReplicas < 1:
 		return fmt.Errorf("names config: replication %d, at most %d, at least %d stored: out of range", c.Replication, c.MaxReplication, c.MinReplicas)
 	case c.BlockSize > wire.MaxBlock:

@@ -1,11 +1,11 @@
 package names
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/wire"
@@ -21,13 +21,15 @@ const ownerFile = "owner"
 type fence struct {
 	file disk.File
 	text string
+	// ended is why this service ended by itself: nodes obey another one, on another directory.
+	ended atomic.Pointer[error]
 }
 
 // takeDirectory makes this service the owner. That is durable before the journal is read, so the previous owner can
 // acknowledge nothing that this one has not read. The cluster's name is for a repair: the checkpoint has it only
 // once.
-func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
-	text := fmt.Sprintf("epoch %020d owner %s cluster %s\n", epoch, rand.Text(), cluster)
+func takeDirectory(fsys disk.FS, r wire.Reign, cluster string) (*fence, error) {
+	text := fmt.Sprintf("epoch %020d owner %s cluster %s\n", r.Epoch, r.Name, cluster)
 	file, err := fsys.Edit(ownerFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err = fsys.Create(ownerFile)
@@ -45,7 +47,7 @@ func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &fence{file, text}, nil
+	return &fence{file: file, text: text}, nil
 }
 
 // lastOwner returns what the last opening wrote about itself, or an empty name if it wrote none.
@@ -61,8 +63,11 @@ func lastOwner(fsys disk.FS) (epoch uint64, cluster string) {
 	return epoch, cluster
 }
 
-// check returns an error of kind Stale once another service has taken the directory.
+// check returns an error of kind Stale once another service has taken the directory, or the nodes.
 func (f *fence) check() error {
+	if why := f.ended.Load(); why != nil {
+		return *why
+	}
 	text := make([]byte, len(f.text))
 	if _, err := f.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("who owns the directory cannot be read: %w", err)

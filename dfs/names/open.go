@@ -109,6 +109,7 @@ func newService(cfg Config) *Service {
 		},
 		leases:  leases{holders: map[string]*lease{}, requests: map[string]*inode{}},
 		fleet:   fleet{byName: map[wire.NodeName]*node{}, draining: map[wire.NodeName]bool{}},
+		reigns:  reigns{followers: map[wire.NodeName]bool{}, rivals: map[wire.NodeName]wire.Reign{}},
 		repairs: repairs{copies: map[wire.BlockID][]*copying{}, stale: map[wire.BlockID][]staleReplica{}},
 	}
 	s.root = &inode{id: rootID, owner: s.account(cfg.Superuser), group: s.group(cfg.Supergroup), mode: dirMode(cfg.Umask), dir: &directory{quota: quota{noLimit, noLimit}}}
@@ -132,6 +133,7 @@ func (s *Service) load() error {
 			return errNoState
 		}
 		s.resumeFrom(&st)
+		s.leaveGap()
 		return writeState(tx, st)
 	})
 	if err == nil {
@@ -140,7 +142,7 @@ func (s *Service) load() error {
 	if err != nil {
 		return wire.Errorf(wire.KindOf(err), "checkpoint %s: %w", s.cfg.Checkpoint, err)
 	}
-	if s.fence, err = takeDirectory(s.cfg.Disk, s.epoch, s.cluster); err != nil {
+	if s.fence, err = takeDirectory(s.cfg.Disk, s.self, s.cluster); err != nil {
 		return fmt.Errorf("directory of %s: %w", s.cfg.Checkpoint, err)
 	}
 	jc := s.cfg.Journal
@@ -156,8 +158,8 @@ func (s *Service) resumeFrom(st *state) {
 	if st.Cluster == "" {
 		st.Cluster = fmt.Sprintf("cluster-%016x", s.cfg.Rand.Uint64())
 	}
-	st.Epoch = max(st.Epoch+1, s.cfg.Epoch)
-	s.cluster, s.epoch, s.version = st.Cluster, st.Epoch, st.Version
+	s.beginReign(st)
+	s.cluster, s.version = st.Cluster, st.Version
 	s.applied, s.saveAt = st.Applied, st.Applied+uint64(s.cfg.CheckpointEvery)
 	s.nextFile, s.nextID, s.gen = st.NextFile, st.NextBlock, st.Gen
 	for name, q := range st.Users {
@@ -309,7 +311,7 @@ func (t *tree) countIn(dir, i *inode) {
 // start starts a loaded service.
 func (s *Service) start() {
 	now := s.cfg.Now()
-	s.mint = newMint(&s.cfg, s.epoch)
+	s.mint = newMint(&s.cfg, s.self.Epoch)
 	s.began, s.lastTick = now, now
 	for _, l := range s.holders {
 		l.renewed = now

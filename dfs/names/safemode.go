@@ -31,7 +31,9 @@ func (r *repairs) share() float64 {
 
 // why explains why safe mode is on.
 func (m *safety) why(s *Service) string {
-	switch {
+	switch why := s.notInCharge(); {
+	case why != nil:
+		return why.Error()
 	case m.manual:
 		return "somebody asked for it"
 	case m.vanished:

@@ -116,7 +116,7 @@ func fromJournal(cfg Config, damage error) (*Service, *Loss, error) {
 		return nil, nil, beyond("the file %q does not have the cluster's name", ownerFile)
 	}
 	s := newService(cfg)
-	s.resumeFrom(&state{Version: stateVersion, Cluster: cluster, Epoch: epoch, NextFile: rootID + 1, NextBlock: 1})
+	s.resumeFrom(&state{Version: stateVersion, Cluster: cluster, Epoch: epoch, Over: epoch, NextFile: rootID + 1, NextBlock: 1})
 	j, err := journal.Open(cfg.Disk, "journal", cfg.Journal, 1, s.replay)
 	if err != nil {
 		return nil, nil, err

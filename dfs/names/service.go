@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -20,8 +21,8 @@ type Service struct {
 	journal *journal.Journal
 	db      *bolt.DB
 	cluster string
-	epoch   uint64
-	version int // of the opened checkpoint
+	version int          // of the opened checkpoint
+	heard   atomic.Int64 // when a node was last heard of, by the service's clock; 0: never
 	fence   *fence
 	mint    *mint
 
@@ -36,6 +37,7 @@ type Service struct {
 	tree                   // files and blocks: changed by journal records only
 	leases                 // who writes
 	fleet                  // who stores
+	reigns                 // who ruled before, and who obeys
 	repairs                // what has too few replicas, and what is done about it
 	began    time.Duration // when this service began, by its own clock
 	lastTick time.Duration
@@ -98,6 +100,7 @@ type repairs struct {
 // do runs a change under the lock and returns when all it saw and did is durable.
 func do[T any](s *Service, fn func() (T, error)) (T, error) {
 	s.mu.Lock()
+	before := s.applied
 	v, err := fn()
 	seq, fenced := s.applied, s.fenced
 	s.mu.Unlock()
@@ -108,6 +111,9 @@ func do[T any](s *Service, fn func() (T, error)) (T, error) {
 	if e := s.journal.Wait(seq); e != nil {
 		var zero T
 		return zero, e
+	}
+	if err == nil && seq != before { // this process may have been stopped meanwhile
+		err = s.deserted()
 	}
 	return v, err
 }
@@ -137,7 +143,7 @@ func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 
 // commit writes checked edits as one journal record, then applies them. The lock must be held.
 func (s *Service) commit(edits ...edit) error {
-	if err := cmp.Or(s.fenced, s.broken); err != nil {
+	if err := cmp.Or(s.fenced, s.broken, s.notInCharge(), s.deserted()); err != nil {
 		return err
 	}
 	s.scratch = encode(s.scratch[:0], edits)
@@ -187,7 +193,7 @@ func (s *Service) CheckpointError() error {
 }
 
 // Epoch returns the number of this opening of the namespace; it only grows.
-func (s *Service) Epoch() uint64 { return s.epoch }
+func (s *Service) Epoch() uint64 { return s.self.Epoch }
 
 // Cluster returns the name that the cluster got at its first start.
 func (s *Service) Cluster() string { return s.cluster }

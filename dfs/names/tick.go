@@ -23,7 +23,7 @@ func (s *Service) Tick() error {
 		if !s.safe.vanished {
 			s.markDead(now)
 		}
-		if s.safe.on {
+		if s.safe.on || s.notInCharge() != nil || s.deserted() != nil {
 			return struct{}{}, nil
 		}
 		s.expireCopies(now)

@@ -10,6 +10,13 @@ type Volume struct {
 	Failed string `json:"failed,omitempty"`
 }
 
+// A Reign is one start of a master. Its epoch is above those of all starts on the same directory before; its name is
+// drawn, so that starts on copies of the directory differ.
+type Reign struct {
+	Epoch uint64 `json:"epoch"`
+	Name  string `json:"name,omitempty"` // empty: of a version that had none
+}
+
 // RegisterRequest introduces a block service. Cluster is empty on a node that never belonged to one; the answer says
 // which one it has joined.
 type RegisterRequest struct {
@@ -19,7 +26,8 @@ type RegisterRequest struct {
 	Machine string   `json:"machine,omitempty"` // machine type, for hybrid placement
 	Cluster string   `json:"cluster,omitempty"`
 	Volumes []Volume `json:"volumes"`
-	Blocks  int64    `json:"blocks"` // how many will be reported
+	Blocks  int64    `json:"blocks"`        // how many will be reported
+	Seen    Reign    `json:"seen,omitzero"` // the last that the node obeyed
 }
 
 // RegisterResponse gives the node its place in the cluster. Commands with a lower epoch than the highest seen come
@@ -27,6 +35,7 @@ type RegisterRequest struct {
 type RegisterResponse struct {
 	Cluster string `json:"cluster"`
 	Epoch   uint64 `json:"epoch"`
+	Name    string `json:"name,omitempty"` // of its reign
 	// Session changes with each registration. Reports of an older one are refused.
 	Session uint64     `json:"session"`
 	Keys    []BlockKey `json:"keys,omitempty"`
@@ -63,6 +72,7 @@ type BeatRequest struct {
 	Failed   []DoneWork  `json:"failed,omitempty"` // commands that could not be carried out
 	Done     []Recovered `json:"done,omitempty"`   // finished block recoveries
 	Key      uint64      `json:"key,omitempty"`    // the newest block key that the node knows
+	Seen     Reign       `json:"seen,omitzero"`    // the last that the node obeyed
 }
 
 // A BadBlock is a replica that failed its checksum and is quarantined.
@@ -91,6 +101,7 @@ type Recovered struct {
 // BeatResponse tells the node what to do.
 type BeatResponse struct {
 	Epoch   uint64        `json:"epoch"`
+	Name    string        `json:"name,omitempty"` // of the reign
 	Delete  []Block       `json:"delete,omitempty"`
 	Copy    []CopyWork    `json:"copy,omitempty"`
 	Recover []RecoverWork `json:"recover,omitempty"`

@@ -141,6 +141,8 @@ type Report struct {
 	Platform string `json:"platform,omitempty"`
 	// Lacks lists the common loaders of that platform that the node does not have, and the shell if it has none.
 	Lacks []string `json:"lacks,omitempty"`
+	// Seen is the last reign of a master that the node obeyed.
+	Seen Reign `json:"seen,omitzero"`
 }
 
 // A Launch tells a worker to start an attempt.
@@ -163,7 +165,8 @@ type Kill struct {
 // Seq not above that of the last answer.
 type Answer struct {
 	Epoch  uint64      `json:"epoch"`
-	Seq    uint64      `json:"seq"` // of the report
+	Name   string      `json:"name,omitempty"` // of the reign
+	Seq    uint64      `json:"seq"`            // of the report
 	Ended  []AttemptID `json:"ended,omitempty"`
 	Launch []Launch    `json:"launch,omitempty"`
 	Kill   []Kill      `json:"kill,omitempty"`
