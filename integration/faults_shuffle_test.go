@@ -52,9 +52,15 @@ func (r *rig) outputFile(id wire.JobID, index int) string {
 // flipByte changes a byte near the middle of a file.
 func flipByte(t *testing.T, name string, rng *rand.Rand) {
 	t.Helper()
+	flipAt(t, name, 0.25+rng.Float64()/2, 1<<rng.IntN(8))
+}
+
+// flipAt changes bits of the byte at a share of a file.
+func flipAt(t *testing.T, name string, share float64, bits byte) {
+	t.Helper()
 	b, err := os.ReadFile(name)
 	if err == nil {
-		b[len(b)/4+rng.IntN(len(b)/2)] ^= 1 << rng.IntN(8)
+		b[int(share*float64(len(b)))] ^= bits
 		err = os.WriteFile(name, b, 0o600)
 	}
 	if err != nil {
@@ -92,6 +98,24 @@ func TestFlippedMapOutput(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEachReduceFindsOtherDamage: of the outputs of three maps, each is damaged in the share of another reduce. Each reduce is believed alone, and just these maps run again, once.
+func TestEachReduceFindsOtherDamage(t *testing.T) {
+	require.Faults(t)
+	t.Parallel()
+	r := newRig(t, rigConfig{workers: 3, splits: 12, reducers: 3})
+	release := r.holdLast()
+	id := r.submit(wire.JobSpec{Slowstart: 1})
+	r.Wait("all maps but one are done", func() bool { return r.Status(id).Maps.Done == 11 })
+	for i := range 3 {
+		flipAt(t, r.outputFile(id, i), (float64(i)+0.5)/3, 1) // the shares lie one behind the other
+	}
+	release()
+	r.succeed(id)
+	if got, want := again(r.launched(id, wire.MapTask)), (map[int32]bool{0: true, 1: true, 2: true}); !maps.Equal(got, want) {
+		t.Errorf("maps %v ran again, damaged were %v", got, want)
 	}
 }
 

@@ -101,7 +101,7 @@ func (m *Master) flush() error {
 	}
 	m.logBroken(out.Broken)
 	for _, n := range out.Notes {
-		m.cfg.Log.Warn("what the policies have to work with has changed", "note", n)
+		m.cfg.Log.Warn("the cluster has changed, or a job waits", "note", n)
 	}
 	for _, n := range out.Wake {
 		m.unpark(n, false)

@@ -2,11 +2,14 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strconv"
+	"syscall"
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
@@ -51,7 +54,8 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 		return
 	}
 	total := int64(0)
-	shares := w.shares(wire.StageRef{Job: job, Stage: stage}, part, maps)
+	ref := wire.StageRef{Job: job, Stage: stage}
+	shares := w.shares(ref, part, maps)
 	for i := range shares {
 		total += int64(len(shares[i].head)) + shares[i].n
 	}
@@ -61,6 +65,9 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 	for i := range shares {
 		if err := shares[i].send(rw, w.outputs.files); err != nil {
 			w.cfg.Log.Debug("shuffle", "job", job, "map", maps[i].Map, "error", err)
+			if unreadable(err) {
+				w.lostOutput(outputID(ref, maps[i]))
+			}
 			panic(http.ErrAbortHandler) // shows the reduce that the answer is cut short
 		}
 	}
@@ -69,9 +76,27 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 func (w *Worker) shares(ref wire.StageRef, part int, maps []wire.MapOutput) []share {
 	shares := make([]share, len(maps))
 	for i, m := range maps {
-		shares[i] = w.shareOf(wire.AttemptID{Job: ref.Job, Stage: ref.Stage, Kind: wire.MapTask, Index: m.Map, Try: m.Try}, part)
+		shares[i] = w.shareOf(outputID(ref, m), part)
 	}
 	return shares
+}
+
+func outputID(ref wire.StageRef, m wire.MapOutput) wire.AttemptID {
+	return wire.AttemptID{Job: ref.Job, Stage: ref.Stage, Kind: wire.MapTask, Index: m.Map, Try: m.Try}
+}
+
+// unreadable reports whether a share could not be sent because its file is gone, too short or on a bad disk, rather than
+// because the reduce is gone or this process lacks something.
+func unreadable(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
+}
+
+// lostOutput tells the master that map output can no longer be served from here.
+func (w *Worker) lostOutput(id wire.AttemptID) {
+	w.mu.Lock()
+	w.roster.LostOutput(id)
+	w.mu.Unlock()
+	w.nudge()
 }
 
 func (w *Worker) shareOf(id wire.AttemptID, part int) share {
@@ -86,10 +111,7 @@ func (w *Worker) shareOf(id wire.AttemptID, part int) share {
 	default:
 		if !w.outputs.files.has(out.Path()) {
 			h.Error = fmt.Sprintf("the file of %s is gone from node %s", id, w.cfg.Node)
-			w.mu.Lock()
-			w.roster.LostOutput(id)
-			w.mu.Unlock()
-			w.nudge()
+			w.lostOutput(id)
 			break
 		}
 		h.Name, h.Info = fmt.Sprintf("map-%05d-%d", id.Index, id.Try), out.Info(part)

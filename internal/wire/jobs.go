@@ -81,6 +81,9 @@ type BadFetch struct {
 	// Addr is where it should have been. Unreached says that nobody answered there.
 	Addr      string `json:"addr,omitempty"`
 	Unreached bool   `json:"unreached,omitempty"`
+	// Damaged says that it arrived at least twice, whole, and its checksum was wrong each time. The word of one reduce is
+	// proof then.
+	Damaged bool `json:"damaged,omitempty"`
 	// Slow says that it arrives, but far more slowly than from others.
 	Slow bool `json:"slow,omitempty"`
 }

@@ -296,33 +296,3 @@ func (c *Tracker) forgetResult(now time.Duration, st *stage, kind wire.TaskKind,
 	}
 	c.changed(st.job)
 }
-
-// badFetch handles a reduce's report that it cannot fetch a map's output. One report may be the reduce's own trouble;
-// several, or a dead node, mean that the output is gone. Right after a restart the master does not know yet who is dead
-// and how many reduces there are; a reduce that still fails reports again.
-func (c *Tracker) badFetch(now time.Duration, b wire.BadFetch) {
-	if now < c.graceEnd {
-		return
-	}
-	st := c.stageOf(b.Map)
-	if st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
-		return
-	}
-	n := c.nodes[st.maps[b.Map.Index].node]
-	if b.Addr != "" && b.Addr != n.addr || !n.up && n.keeps[st] {
-		return // the output has moved, or giveUp will handle it
-	}
-	by := st.fetch[b.Map.Index]
-	if by == nil {
-		by = map[wire.AttemptID]bool{}
-		st.fetch[b.Map.Index] = by
-	}
-	by[b.By] = true
-	if len(by) >= c.cfg.FetchFailures || 2*len(by) >= int(st.busy[1]) || !n.up {
-		if b.Slow {
-			c.leaveNode(now, st, n)
-		}
-		c.loseOutput(now, st, b.Map.Index, fmt.Sprintf("%d reduces could not fetch it: %s", len(by), b.Why))
-		c.offerAll(now)
-	}
-}

@@ -49,6 +49,9 @@ type Config struct {
 	// FetchFailures is how many reduces must fail to fetch a map's output before the map runs again. Half of the
 	// running reduces suffice, and so does one if the node is down. Default 3.
 	FetchFailures int
+	// FetchPatience is how long one reduce must have complained of the same output until it is believed alone. Larger:
+	// reduces that each wait for another map wait longer. Default 30 s.
+	FetchPatience time.Duration
 	// MaxPlan is how many bytes the splits of a stage may take in memory and in the journal: a split with three hosts takes
 	// some 40. A job beyond it fails. Default 256 MiB.
 	MaxPlan int
@@ -118,7 +121,7 @@ func (c *Config) drive(m drive.Meter, log func(*drive.Line)) drive.Config {
 func DefaultConfig() Config {
 	return Config{
 		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Held: 3 * time.Second, Return: 400 * time.Millisecond, Heartbeat: time.Second, Grace: 3 * time.Second,
-		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, SecondAttempts: SecondAttempts{By: "late", LATE: drive.DefaultLATE(), Lag: drive.DefaultLag()},
+		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, FetchPatience: 30 * time.Second, SecondAttempts: SecondAttempts{By: "late", LATE: drive.DefaultLATE(), Lag: drive.DefaultLag()},
 		MaxTasks: 2_000_000, MaxPlan: 256 << 20, MaxJobs: 20_000, KeepEnded: 1_000, KeepDecisions: 20_000, KeepLines: 32 << 20,
 	}
 }
@@ -127,9 +130,9 @@ func (c *Config) validate() error {
 	if c.Heartbeat <= 0 {
 		return fmt.Errorf("heartbeat %s: the interval must be positive", c.Heartbeat)
 	}
-	if c.Attempts < 1 || c.Silence <= 0 || c.NodeFailures < 1 || c.Deaths < 1 || c.FetchFailures < 1 || c.MaxTasks < 1 || c.MaxPlan < 1 || c.MaxJobs < 1 {
-		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, tasks %d, bytes of a plan %d and jobs %d must be positive",
-			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.MaxTasks, c.MaxPlan, c.MaxJobs)
+	if c.Attempts < 1 || c.Silence <= 0 || c.NodeFailures < 1 || c.Deaths < 1 || c.FetchFailures < 1 || c.FetchPatience <= 0 || c.MaxTasks < 1 || c.MaxPlan < 1 || c.MaxJobs < 1 {
+		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, fetch patience %s, tasks %d, bytes of a plan %d and jobs %d must be positive",
+			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.FetchPatience, c.MaxTasks, c.MaxPlan, c.MaxJobs)
 	}
 	return c.SecondAttempts.validate()
 }

@@ -185,32 +185,3 @@ func (c *Tracker) giveUpOn(now time.Duration, st *stage, n *node, why string) {
 		st.away[int32(i)] = try
 	}
 }
-
-// complaint handles a reduce's report that it cannot fetch a map's output. If the reduce could not reach the node, the
-// node may just have died: then this output is not lost, and the node may bring it back. So the complaint waits for the
-// node's next report.
-func (c *Tracker) complaint(now time.Duration, b wire.BadFetch) {
-	st := c.stageOf(b.Map)
-	if !b.Unreached || st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
-		c.badFetch(now, b)
-		return
-	}
-	if n := c.nodes[st.maps[b.Map.Index].node]; !n.up {
-		c.badFetch(now, b)
-	} else if len(n.complaints) < maxComplaints {
-		n.complaints = append(n.complaints, b)
-	}
-}
-
-// maxComplaints bounds the complaints about one node. More would say the same, and a reduce that still has trouble says
-// so again.
-const maxComplaints = 1000
-
-// settleComplaints acts on the complaints about a node that has just reported.
-func (c *Tracker) settleComplaints(now time.Duration, n *node) {
-	list := n.complaints
-	n.complaints = nil
-	for _, b := range list {
-		c.badFetch(now, b)
-	}
-}

@@ -47,6 +47,11 @@ type scene struct {
 // newScene has a job of so many maps and two reduces, which wait for the last map.
 func newScene(t *testing.T, maps int, room int32) *scene {
 	t.Helper()
+	return newSceneOf(t, maps, 2, room)
+}
+
+func newSceneOf(t *testing.T, maps int, reduces, room int32) *scene {
+	t.Helper()
 	s := &scene{t: t, c: newCore(t), n0: &hand{name: "n0", rack: "r0", room: 1}, n1: &hand{name: "n1", rack: "r1", room: room}}
 	s.c.Resume(0)
 	for _, h := range []*hand{s.n0, s.n1} {
@@ -59,7 +64,7 @@ func newScene(t *testing.T, maps int, room int32) *scene {
 	}
 	s.job = id
 	s.say(s.n0) // it hears of the driver
-	if _, err := s.c.Plan(s.now, runningDriver(s.c, id), &wire.StagePlan{Splits: splitsOf(maps), Reducers: 2}); err != nil {
+	if _, err := s.c.Plan(s.now, runningDriver(s.c, id), &wire.StagePlan{Splits: splitsOf(maps), Reducers: reduces}); err != nil {
 		t.Fatal(err)
 	}
 	s.say(s.n1)

@@ -85,8 +85,10 @@ type stage struct {
 	driverLosses  int
 	fails         map[topology.NodeID]int
 	banned        int
-	fetch         map[int32]map[wire.AttemptID]bool // reduces that could not fetch a map's output
-	away          map[int32]uint64                  // attempts whose output was given up with their nodes
+	fetch         map[int32]*trouble                                    // outputs that reduces could not fetch
+	blames        map[topology.NodeID]map[topology.NodeID]time.Duration // by source: nodes whose reduces could not fetch from it, and when that was last
+	rerun         map[int32]wire.AttemptID                              // the reduce at whose word alone a map last ran again
+	away          map[int32]uint64                                      // attempts whose output was given up with their nodes
 	lastError     string
 	gauged        float64 // progress that the policies know, percent
 }
@@ -235,7 +237,8 @@ func (c *Tracker) introduce(now time.Duration, st *stage) {
 	c.tellLimit(now, c.userNamed(st.job.spec.User))
 	c.lastSID++
 	st.sid, st.running = c.lastSID, map[*attempt]bool{}
-	st.fails, st.fetch = map[topology.NodeID]int{}, map[int32]map[wire.AttemptID]bool{}
+	st.fails, st.fetch, st.rerun = map[topology.NodeID]int{}, map[int32]*trouble{}, map[int32]wire.AttemptID{}
+	st.blames = map[topology.NodeID]map[topology.NodeID]time.Duration{}
 	c.stages[st.sid] = st
 	c.feed(now, scheduler.JobReturned(c.specOf(st, st.since)))
 }

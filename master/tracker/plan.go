@@ -186,7 +186,7 @@ func (st *stage) setPlan(p *plan) {
 
 // shrink frees what only a running stage needs.
 func (st *stage) shrink() {
-	st.maps, st.reduces, st.changes, st.draft, st.fetch, st.fails, st.away = nil, nil, nil, nil, nil, nil, nil
+	st.maps, st.reduces, st.changes, st.draft, st.fetch, st.fails, st.away, st.blames, st.rerun = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	st.outlets = nil
 	if st.plan != nil {
 		st.plan = &plan{StagePlan: wire.StagePlan{Reducers: st.plan.Reducers, Parts: st.plan.Parts, Name: st.plan.Name, Work: st.plan.Work}}

@@ -106,7 +106,11 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 	case st.committing:
 		return string(id) + " is giving its output its name", nil
 	}
-	return strings.Join(append([]string{c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now)}, c.Notes()...), "; "), nil
+	why := append([]string{c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now)}, c.Notes()...)
+	if wait := c.waitsFor(now, st); wait != "" {
+		why = slices.Insert(why, 0, wait)
+	}
+	return strings.Join(why, "; "), nil
 }
 
 // spell returns a reason with jobs named by their ids (job-12): names are often shared.

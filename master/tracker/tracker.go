@@ -109,7 +109,7 @@ type Output struct {
 	Broken  []error         // rules that policies have broken, for the log
 	// Replanned says that Readers may have changed.
 	Replanned bool
-	Notes     []string // what the cluster newly lacks for the policies, or no longer lacks, for the log
+	Notes     []string // for the log: what the cluster newly lacks for the policies, or no longer lacks, and for which outputs reduces wait
 }
 
 // New returns a tracker without jobs and nodes.

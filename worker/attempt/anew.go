@@ -32,7 +32,7 @@ func (f *fetcher) reset() {
 	defer f.mu.Unlock()
 	f.hosts, f.claim, f.slots = map[string]*host{}, map[int32]*host{}, parallel
 	f.want, f.have = map[int32]wire.MapOutput{}, map[int32]wire.MapOutput{}
-	f.fails, f.slow, f.pace = map[int32]int{}, map[int32]uint64{}, map[string]float64{}
+	f.fails, f.slow, f.pace = map[int32]failures{}, map[int32]uint64{}, map[string]float64{}
 	f.got, f.raw = map[string]int64{}, 0
 }
 

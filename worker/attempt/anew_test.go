@@ -110,12 +110,12 @@ func TestMovedOutputs(t *testing.T) {
 		f.found(wire.MapOutput{Map: 0, Try: 5, Addr: "w2:1"})
 		f.found(wire.MapOutput{Map: 7, Try: 1, Addr: x.addr})
 		f.hosts["w2:1"].giveUp = func() { gave = true }
-		f.fails[0] = 2
+		f.fails[0] = failures{try: 5, all: 2}
 		now := f.hosts[x.addr]
 		now.until, now.penalty = time.Now().Add(time.Hour), time.Second
 		f.found(wire.MapOutput{Map: 0, Try: x.try, Addr: x.addr})
-		if forgiven := now.until.IsZero() && now.penalty == 0; gave != x.gives || f.fails[0] != x.fails || forgiven != (x.fails == 0) || f.hosts[x.addr] != now || f.want[0].Addr != x.addr {
-			t.Errorf("%s: gave up %v, %d fails, %+v, wants %+v", x.what, gave, f.fails[0], now, f.want)
+		if forgiven := now.until.IsZero() && now.penalty == 0; gave != x.gives || f.fails[0].all != x.fails || forgiven != (x.fails == 0) || f.hosts[x.addr] != now || f.want[0].Addr != x.addr {
+			t.Errorf("%s: gave up %v, %v fails, %+v, wants %+v", x.what, gave, f.fails[0], now, f.want)
 		}
 	}
 }

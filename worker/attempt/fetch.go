@@ -28,7 +28,7 @@ type fetcher struct {
 	want  map[int32]wire.MapOutput
 	have  map[int32]wire.MapOutput // what has been fetched
 	claim map[int32]*host          // the host that is sending a map's output
-	fails map[int32]int
+	fails map[int32]failures
 	got   map[string]int64 // stored bytes by counter of their place
 	raw   int64
 	slots int                // fetches that may be started
@@ -163,7 +163,7 @@ func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 		}
 		h.penalty = min(max(2*h.penalty, 50*time.Millisecond), 2*time.Second)
 		h.until = time.Now().Add(h.penalty)
-		if damaged(err) {
+		if len(failed) > 0 && damaged(err) {
 			failed = failed[:1] // those behind it just did not arrive
 		}
 		for _, o := range failed {
@@ -182,17 +182,32 @@ func damaged(err error) bool {
 	return errors.Is(err, shuffle.ErrCorrupt) || wire.KindOf(err) == wire.Corrupt
 }
 
+// failures is how often the output of an attempt could not be fetched, and how often of these because it arrived
+// damaged.
+type failures struct {
+	try          uint64
+	all, damaged int
+}
+
 // complain reports an output to the master when it has failed a few times, or for good. A damaged output is
-// fetched a second time first, since the network may have damaged it.
+// fetched a second time first, since the network may have damaged it; what is damaged again is so at its source.
 func (f *fetcher) complain(o wire.MapOutput, err error) {
-	f.fails[o.Map]++
 	n := f.fails[o.Map]
-	if n%3 != 0 && !errors.Is(err, wire.NotFound) && !(n > 1 && damaged(err)) {
+	if n.try != o.Try {
+		n = failures{try: o.Try}
+	}
+	n.all++
+	if damaged(err) {
+		n.damaged++
+	}
+	f.fails[o.Map] = n
+	spoilt := damaged(err) && n.damaged > 1
+	if n.all%3 != 0 && !errors.Is(err, wire.NotFound) && !spoilt {
 		return
 	}
 	id := f.r.l.ID
 	f.r.BadFetch(wire.BadFetch{
 		Map: wire.AttemptID{Job: id.Job, Stage: id.Stage, Kind: wire.MapTask, Index: o.Map, Try: o.Try},
-		By:  id, Why: err.Error(), Addr: o.Addr, Unreached: wire.KindOf(err) == wire.Unavailable,
+		By:  id, Why: err.Error(), Addr: o.Addr, Unreached: wire.KindOf(err) == wire.Unavailable, Damaged: spoilt,
 	})
 }

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,8 +33,8 @@ func (f *fetcher) ask(ctx context.Context, h *host, batch []wire.MapOutput) (io.
 	return resp.Body, nil
 }
 
-// stream reads the segments of one answer. It returns the outputs that did not arrive.
-func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (failed []wire.MapOutput, err error) {
+// stream reads the segments of one answer. It returns the outputs that did not arrive and were not reported yet.
+func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (missing []wire.MapOutput, err error) {
 	guard := newStall(ctx, f.r.FetchStall, h.addr)
 	defer guard.close()
 	guard.slow = func() { f.judge(guard, h) }
@@ -45,33 +46,34 @@ func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (
 	defer answer.Close()
 	defer func() { err = guard.explain(err) }()
 	body := bufio.NewReaderSize(guard.reader(answer), 16<<10) // for the heads; frames are larger and bypass it
+	failed := 0
 	for i, o := range batch {
 		head, err := readHead(body)
 		if err == nil && (head.Map != o.Map || head.Try != o.Try) {
 			err = wire.Errorf(wire.Corrupt, "asked for try %d of map %d, got try %d of map %d", o.Try, o.Map, head.Try, head.Map)
 		}
-		if err == nil && head.Error != "" {
-			failed = append(failed, o)
-			err = wire.Errorf(wire.NotFound, "%s", head.Error)
-			f.mu.Lock()
-			f.complain(o, err)
-			f.mu.Unlock()
-			continue
-		}
-		if err == nil {
-			err = f.take(ctx, h, body, o, &head)
-		}
 		if err != nil {
 			return batch[i:], err
 		}
+		if head.Error != "" {
+			err = wire.Errorf(wire.NotFound, "%s", head.Error)
+		} else if err = f.take(ctx, h, body, o, &head); err != nil && !damaged(err) {
+			return batch[i:], err
+		}
+		if err != nil { // those behind it can be read all the same
+			failed++
+			f.mu.Lock()
+			f.complain(o, err)
+			f.mu.Unlock()
+		}
 	}
-	if len(failed) > 0 { // reported already; ask elsewhere, or later
-		return nil, wire.Errorf(wire.NotFound, "%d outputs are gone from %s", len(failed), h.addr)
+	if failed > 0 { // reported already; ask elsewhere, or later
+		return nil, wire.Errorf(wire.NotFound, "%d outputs are gone from %s, or damaged there", failed, h.addr)
 	}
 	return nil, nil
 }
 
-// take reads one segment.
+// take reads one segment to its end, whatever is in it. What ends early may have a good source that was cut off.
 func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapOutput, head *SegmentHead) error {
 	part := &io.LimitedReader{R: body, N: head.Info.StoredBytes}
 	if head.Info.Records == 0 {
@@ -90,10 +92,12 @@ func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapO
 	if first {
 		f.finish(o, head, err == nil)
 	}
-	if err != nil {
+	if err != nil && !damaged(err) {
 		return err
 	}
-	_, err = io.Copy(io.Discard, part)
+	if _, cut := io.Copy(io.Discard, part); part.N > 0 {
+		return wire.Errorf(wire.Unavailable, "the answer of %s is cut, %d bytes before the end of a share: %w", h.addr, part.N, cmp.Or(cut, io.ErrUnexpectedEOF))
+	}
 	return err
 }
 
