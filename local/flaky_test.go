@@ -181,8 +181,10 @@ func offsets(bad []local.BadRecord) (out []int64) {
 // TestSkipBadRecordsInATotalOrder: the bad record lies where keys are sampled, too.
 func TestSkipBadRecordsInATotalOrder(t *testing.T) {
 	b := newBed(t)
+	m := mapper(chunkwise{})
+	m.Value = nil
 	res, err := b.run(local.Config{}, mapreduce.Job{
-		Name: "order", Input: []string{b.write("in", "c\nbad\na\n")}, Map: mapper(chunkwise{}),
+		Name: "order", Input: []string{b.write("in", "c\nbad\na\n")}, Map: m,
 		Partition: mapreduce.TotalOrder{}, Reducers: 2, SkipBadRecords: 1,
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func reducer(r mapreduce.Reducer) mapreduce.Reduce {
 }
 
 func mapper(m mapreduce.Mapper) mapreduce.Map {
-	return mapreduce.Map{New: func(*mapreduce.Task) (mapreduce.Mapper, error) { return m, nil }}
+	return mapreduce.Map{Value: mapreduce.Int64, New: func(*mapreduce.Task) (mapreduce.Mapper, error) { return m, nil }}
 }
 
 // TestPanicsFailTheAttempt: wherever user code panics, the task is tried as often as

@@ -198,7 +198,7 @@ func TestJobValidate(t *testing.T) {
 				{Paths: []string{"a"}, Map: Lines(func([]byte, func(string, int64)) {})},
 				{Paths: []string{"b"}, Map: Lines(func([]byte, func(string, float64)) {})},
 			}
-		}, "int64 and float64"},
+		}, "emits float64 values"},
 		"two spellings": {func(j *Job) { j.Inputs = []Input{{Paths: []string{"a"}, Map: m}} }, "both"},
 		"NUL":           {func(j *Job) { j.Input = []string{"a\x00b"} }, "NUL"},
 		"side files":    {func(j *Job) { j.SideFiles = []string{"a/x", "b/x"} }, "same base name"},

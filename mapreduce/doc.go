@@ -29,6 +29,10 @@
 //     state without locking. Functions given to [Lines] and its siblings are shared
 //     by attempts that run at the same time and must not keep state of their own;
 //     [LinesWith] is for those that do.
+//   - What emits pairs and what takes them agree on the types: [Job.Validate] compares map, combiner, fold and reduce for
+//     each input, a chain its stages, [RecordOutput] writes them into the file. Types made of one another are the same
+//     (type Word string and []byte), so are structs with the same fields; numbers go where they fit (int32 to int64).
+//     Code of the bytes core takes any bytes if it declares no types, and gives plain bytes.
 //   - Keys are sorted by their encoded bytes. All built-in codecs keep the natural
 //     order of their type; [Job.Sort] replaces the order.
 //   - Emitting never fails towards user code. The first failure (a full disk, a

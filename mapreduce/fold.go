@@ -31,22 +31,6 @@ func (f Fold) Plan(value Type) (FoldPlan, error) {
 	return p, nil
 }
 
-// together returns why values of two inputs cannot be folded into one, or nil.
-func (f Fold) together(a, b Type) error {
-	p, err := f.Plan(a)
-	if err != nil {
-		return err
-	}
-	q, err := f.Plan(b)
-	if err != nil {
-		return err
-	}
-	if p.Value.TypeName() == q.Value.TypeName() || isInteger(a) && isInteger(b) || isFloat(a) && isFloat(b) {
-		return nil
-	}
-	return fmt.Errorf("fold %s: the inputs have values of %s and %s, which cannot be folded into one", f.name, a.TypeName(), b.TypeName())
-}
-
 // IntOp is a fold of integers that engines do without calling user code.
 type IntOp uint8
 
@@ -93,7 +77,10 @@ var (
 // last digits of their sum depend on how many maps and spills there are. [Sum] has no such digits.
 func FoldOf[V any](name string, fn func(acc, value V) V) Fold {
 	c := CodecFor[V]()
-	return Fold{name, func(Type) (FoldPlan, error) {
+	return Fold{name, func(value Type) (FoldPlan, error) {
+		if !fits(encodingOf(value), encodingOf(c)) {
+			return FoldPlan{}, &typeError{fmt.Sprintf("values are %s, it takes %s: use one type for both", value.TypeName(), c.TypeName())}
+		}
 		return FoldPlan{Value: c, Merge: func(acc, value []byte) []byte {
 			v := fn(mustDecode(c, acc), mustDecode(c, value))
 			return c.Append(acc[:0], v)

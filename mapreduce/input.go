@@ -18,6 +18,8 @@ type Source struct {
 	MaxRecord int
 	// Plain says that the file is known to be uncompressed, as when a file is read in several ranges.
 	Plain bool
+	// InKey and InValue are the types of the pairs that the map takes. Nil takes any bytes.
+	InKey, InValue Type
 	// Giant, if set, is called before a record of 1 MiB or more is read, and waits until there is room for that many
 	// bytes beside those of other readers. done is called when the record has left memory.
 	Giant func(bytes int64) (done func(), err error)

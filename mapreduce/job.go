@@ -133,19 +133,20 @@ func (j *Job) Partitioner() Partitioner {
 	return j.Partition
 }
 
-// OutputTypes returns the types of the pairs that the job writes.
-func (j *Job) OutputTypes() (key, value Type) {
-	m := j.AllInputs()[0].Map
-	key, value = m.Key, m.Value
-	if !j.Fold.IsZero() && !j.MapOnly {
-		if p, err := j.Fold.Plan(value); err == nil {
-			value = p.Value
+// OutputTypes returns the types of the pairs that the job writes. Each map of a map-only job writes its own: those of
+// that input.
+func (j *Job) OutputTypes(input int) (key, value Type) {
+	g := j.mapped(input)
+	switch {
+	case j.MapOnly:
+	case !j.Reduce.IsZero():
+		g.key, g.value = j.Reduce.Key, j.Reduce.Value
+	default:
+		if f, err := j.folded(g); err == nil {
+			g = f
 		}
 	}
-	if !j.Reduce.IsZero() && !j.MapOnly {
-		key, value = j.Reduce.Key, j.Reduce.Value
-	}
-	return orBytes(key), orBytes(value)
+	return orBytes(g.key), orBytes(g.value)
 }
 
 // OutputFormat returns the output format in effect.
@@ -166,9 +167,13 @@ type FieldError struct {
 // Error returns the field and the problem.
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// Validate returns what is wrong with the job, naming the field (see [FieldError]).
+// Validate returns what is wrong with the job, naming the field (see [FieldError]) or the types that do not go
+// together, and where.
 func (j *Job) Validate() error {
-	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
+	if err := errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths()); err != nil {
+		return err
+	}
+	return j.validateTypes()
 }
 
 func (j *Job) validateStages() error {
@@ -184,26 +189,13 @@ func (j *Job) validateStages() error {
 			errs = append(errs, fmt.Errorf("no input given (input %d is empty)", i))
 		}
 	}
-	if !j.Fold.IsZero() {
-		errs = append(errs, j.validateFold())
+	if !j.Fold.IsZero() && !j.Combine.IsZero() {
+		errs = append(errs, errors.New("both Fold and Combine are set: a fold combines already"))
 	}
 	if j.MapOnly && (!j.Reduce.IsZero() || !j.Combine.IsZero() || !j.Fold.IsZero()) {
 		errs = append(errs, errors.New("a map-only job has no reduce, combine or fold"))
 	}
 	return errors.Join(errs...)
-}
-
-func (j *Job) validateFold() error {
-	if !j.Combine.IsZero() {
-		return errors.New("both Fold and Combine are set: a fold combines already")
-	}
-	first := orBytes(j.AllInputs()[0].Map.Value)
-	for _, in := range j.AllInputs() {
-		if err := j.Fold.together(first, orBytes(in.Map.Value)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (j *Job) validateNumbers() error {

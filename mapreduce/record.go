@@ -76,8 +76,11 @@ type Map struct {
 	New func(*Task) (Mapper, error)
 	// Format reads the input. Nil means [Text].
 	Format InputFormat
-	// Key and Value say how emitted bytes read as text and how folds add them. Nil means plain bytes.
+	// Key and Value say how emitted bytes read as text, how folds add them, and what may take them. Nil means plain
+	// bytes.
 	Key, Value Type
+	// InKey and InValue are the types of the pairs that it takes from record files. Nil takes any bytes.
+	InKey, InValue Type
 }
 
 // IsZero reports whether the map is absent.
@@ -88,8 +91,10 @@ func (m Map) IsZero() bool { return m.New == nil }
 type Reduce struct {
 	// New makes the reducer of one attempt. It is the place for set-up.
 	New func(*Task) (Reducer, error)
-	// Key and Value are the types of what it emits. Nil means plain bytes.
+	// Key and Value are the types of what it emits. Nil means plain bytes; of a combiner, the types of the map.
 	Key, Value Type
+	// InKey and InValue are the types of the pairs that it takes. Nil takes any bytes.
+	InKey, InValue Type
 }
 
 // IsZero reports whether the reduce is absent.

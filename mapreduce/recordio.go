@@ -1,8 +1,12 @@
 package mapreduce
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/millrace/millrace/mapreduce/recordfile"
 )
@@ -15,7 +19,8 @@ var RecordFile InputFormat = recordInput{}
 // that way in the file, so nothing is copied, which matters for large ones.
 var JoinedRecords InputFormat = recordInput{joined: true}
 
-// RecordOutput writes the native record file, compressed with s2.
+// RecordOutput writes the native record file, compressed with s2. The file says the types of its pairs, and [Records] of
+// other types refuses it.
 var RecordOutput OutputFormat = recordOutput{}
 
 type recordInput struct{ joined bool }
@@ -33,6 +38,9 @@ func (f recordInput) Open(src Source) (RecordReader, error) {
 	r, err := recordfile.NewReader(src.R, src.Size, src.Offset, src.end()-src.Offset, limits)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.Name, err)
+	}
+	if err := src.checkTypes(r.Types()); err != nil {
+		return nil, err
 	}
 	return &recordReader{r: r, name: src.Name, max: src.maxRecord(), joined: f.joined}, nil
 }
@@ -85,9 +93,37 @@ type recordOutput struct{}
 
 func (recordOutput) Name() string { return "record-file" }
 
-func (recordOutput) Open(w io.Writer, _, _ Type) (RecordWriter, error) {
-	rw, err := recordfile.NewWriter(w, recordfile.DefaultOptions())
+func (recordOutput) Open(w io.Writer, key, value Type) (RecordWriter, error) {
+	o := recordfile.DefaultOptions()
+	o.Types = recordfile.Types{Key: storedName(key), Value: storedName(value)}
+	rw, err := recordfile.NewWriter(w, o)
 	return recordWriter{rw}, err
+}
+
+// longestName is the longest name of an encoding that is written into a file as it is.
+const longestName = 1000
+
+// storedName returns the name of a type's encoding as files have it. Of a long one it is the beginning and a hash.
+func storedName(t Type) string {
+	name := strings.ReplaceAll(encodingOf(t), "\n", " ")
+	if len(name) <= longestName {
+		return name
+	}
+	return fmt.Sprintf("%s... %016x", strings.ToValidUTF8(name[:longestName], ""), xxh3.HashString(name))
+}
+
+// checkTypes compares the types of a record file with those that the map takes. Old files do not say theirs.
+func (s Source) checkTypes(in recordfile.Types) error {
+	if in == (recordfile.Types{}) {
+		return nil
+	}
+	check := func(what, have string, take Type) error {
+		if take == nil || fits(have, storedName(take)) {
+			return nil
+		}
+		return &typeError{fmt.Sprintf("%s holds %s of type %s, the map takes %s: read it with the types that it was written with", s.Name, what, have, take.TypeName())}
+	}
+	return errors.Join(check("keys", in.Key, s.InKey), check("values", in.Value, s.InValue))
 }
 
 type recordWriter struct{ w *recordfile.Writer }

@@ -49,11 +49,13 @@ func Files[K, V any](fn func(name string, content []byte, emit func(key K, value
 // Records maps the pairs of native record files, for example those that an earlier job wrote with [RecordOutput].
 func Records[KI, VI, K, V any](fn func(key KI, value VI, emit func(key K, value V))) Map {
 	kc, vc := CodecFor[KI](), CodecFor[VI]()
-	return typedMap[K, V](RecordFile, func(_ *Task, emit func(K, V)) (func(Record), error) {
+	m := typedMap[K, V](RecordFile, func(_ *Task, emit func(K, V)) (func(Record), error) {
 		return func(r Record) {
 			fn(mustDecode(kc, r.Key), mustDecode(vc, r.Value), emit)
 		}, nil
 	})
+	m.InKey, m.InValue = kc, vc
+	return m
 }
 
 // Numbers maps the numbers 0..n-1, for jobs that generate their own data. Use it with the input [CountInput](n).
@@ -79,7 +81,7 @@ func GroupsWith[K, V, KO, VO any](setup func(*Task) (func(key K, values iter.Seq
 	kc, vc := CodecFor[K](), CodecFor[V]()
 	ko, vo := CodecFor[KO](), CodecFor[VO]()
 	return Reduce{
-		Key: ko, Value: vo,
+		Key: ko, Value: vo, InKey: kc, InValue: vc,
 		New: func(t *Task) (Reducer, error) {
 			fn, err := setup(t)
 			if err != nil {

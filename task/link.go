@@ -27,6 +27,11 @@ func Link(stages []mapreduce.Job, dir string) ([]mapreduce.Job, error) {
 			return nil, named(&jobs[i], i, err)
 		}
 	}
+	for i := range len(jobs) - 1 {
+		if err := jobs[i].CheckNext(&jobs[i+1]); err != nil {
+			return nil, err
+		}
+	}
 	return jobs, nil
 }
 

@@ -103,7 +103,7 @@ func (m *mapAttempt) runToPart(out *JobOutput) (MapResult, error) {
 		return MapResult{}, err
 	}
 	defer part.Discard()
-	w, err := part.open(m.job, m.task)
+	w, err := part.open(m.job, m.split.Input, m.task)
 	if err != nil {
 		return MapResult{}, err
 	}
@@ -142,7 +142,7 @@ func (m *mapAttempt) readSplit() (err error) {
 		m.chunks = c
 	}
 	for _, r := range m.split.Ranges {
-		if err := m.readRange(r, formatOf(in.Map)); err != nil {
+		if err := m.readRange(r, in.Map); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func (m *mapAttempt) finish() error {
 	return cmp.Or(m.out.Failure(), err) // user code may fail of it
 }
 
-func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
+func (m *mapAttempt) readRange(r Range, in mapreduce.Map) error {
 	f, err := openInput(m.env.Store, r.Path)
 	if err != nil {
 		return err
@@ -166,9 +166,9 @@ func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
 	defer f.Close()
 	m.task.SetInput(r.Path)
 	m.place = place{file: r.Path, offset: r.Offset}
-	reader, err := format.Open(mapreduce.Source{
+	reader, err := formatOf(in).Open(mapreduce.Source{
 		Name: r.Path, R: f, Size: f.Size(), Offset: r.Offset, Length: r.Length,
-		MaxRecord: m.env.maxRecord(m.job), Giant: m.giants(), Plain: r.Offset > 0,
+		MaxRecord: m.env.maxRecord(m.job), Giant: m.giants(), Plain: r.Offset > 0, InKey: in.InKey, InValue: in.InValue,
 	})
 	if err != nil {
 		return err

@@ -336,9 +336,9 @@ type part struct {
 	done      bool
 }
 
-// open starts the job's output format on the part.
-func (p *part) open(job *mapreduce.Job, task *mapreduce.Task) (*writeEmitter, error) {
-	key, value := job.OutputTypes()
+// open starts the job's output format on the part. input is the one that a map-only task reads, and 0 for a reduce.
+func (p *part) open(job *mapreduce.Job, input int, task *mapreduce.Task) (*writeEmitter, error) {
+	key, value := job.OutputTypes(input)
 	var err error
 	if p.records, err = job.OutputFormat().Open((*partBytes)(p), key, value); err != nil {
 		return nil, fmt.Errorf("output: %w", err)

@@ -38,7 +38,7 @@ func write(t testing.TB, o *JobOutput, index, attempt int, content string) *part
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.open(&mapreduce.Job{Reduce: mapreduce.Reduce{Value: mapreduce.CodecFor[mapreduce.None]()}, Format: mapreduce.RawOutput}, &mapreduce.Task{})
+	w, err := p.open(&mapreduce.Job{Reduce: mapreduce.Reduce{Value: mapreduce.CodecFor[mapreduce.None]()}, Format: mapreduce.RawOutput}, 0, &mapreduce.Task{})
 	if err != nil {
 		t.Fatal(err)
 	}

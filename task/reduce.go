@@ -41,7 +41,7 @@ func (r *reduceAttempt) runToPart(sources Intake, out *JobOutput) (ReduceResult,
 		return ReduceResult{}, err
 	}
 	defer part.Discard()
-	if r.out, err = part.open(r.job, r.task); err != nil {
+	if r.out, err = part.open(r.job, 0, r.task); err != nil {
 		return ReduceResult{}, err
 	}
 	if err := r.run(sources); err != nil {

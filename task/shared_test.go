@@ -23,7 +23,7 @@ func writePart(t *testing.T, job *mapreduce.Job, work string, try uint64, text s
 		t.Fatal(err)
 	}
 	defer p.Discard()
-	out, err := p.open(job, &mapreduce.Task{})
+	out, err := p.open(job, 0, &mapreduce.Task{})
 	if err != nil {
 		t.Fatal(err)
 	}

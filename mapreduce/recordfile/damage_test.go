@@ -12,9 +12,10 @@ import (
 
 // Whatever byte is changed and however the file is split, some range fails.
 func TestEveryFlippedByteIsFound(t *testing.T) {
-	for _, c := range codecs {
-		t.Run(c.String(), func(t *testing.T) {
-			file := write(t, Options{Codec: c, BlockBytes: 200}, sample(30))
+	for _, o := range []Options{{Codec: None}, {Codec: S2}, {Codec: Zstd}, {Codec: S2, Types: typed}} {
+		t.Run(fmt.Sprint(o.Codec, o.Types), func(t *testing.T) {
+			o.BlockBytes = 200
+			file := write(t, o, sample(30))
 			for i := range file {
 				damaged := bytes.Clone(file)
 				damaged[i] ^= 1 << (i % 8)
@@ -39,14 +40,20 @@ func TestErrorNamesTheBlock(t *testing.T) {
 }
 
 func TestEveryTruncationIsFound(t *testing.T) {
-	file := write(t, Options{Codec: S2, BlockBytes: 200}, sample(30))
+	for _, types := range []Types{{}, typed} {
+		checkTruncations(t, write(t, Options{Codec: S2, BlockBytes: 200, Types: types}, sample(30)))
+	}
+	if _, err := NewReader(bytes.NewReader(nil), 0, 0, 0, Limits{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("file of no bytes: error %v", err)
+	}
+}
+
+func checkTruncations(t *testing.T, file []byte) {
+	t.Helper()
 	for n := range file {
 		if _, err := readSplit(file[:n], max(1, int64(n))); n > 0 && !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut to %d of %d bytes: error %v", n, len(file), err)
 		}
-	}
-	if _, err := NewReader(bytes.NewReader(nil), 0, 0, 0, Limits{}); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("file of no bytes: error %v", err)
 	}
 	if _, err := readSplit(append(file, 'x'), 1<<20); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a byte too many: error %v", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/millrace/millrace/internal/codec"
 )
@@ -49,7 +50,9 @@ func ParseCodec(name string) (Codec, error) {
 const Magic = "\x89mrrec\r\n"
 
 const (
-	version          = 1
+	version          = 1    // of files that do not say the types of their pairs
+	typedVersion     = 2    // of files that do
+	maxTypes         = 4096 // bytes of both types and what is between them
 	markerBytes      = 16
 	fileHeaderBytes  = 32
 	blockHeaderBytes = 48
@@ -62,18 +65,51 @@ func checksum(p []byte) uint32 { return codec.Sum(p) }
 
 type marker [markerBytes]byte
 
-// fileHeader is the first 32 bytes of a file.
+// fileHeader is the first 32 bytes of a file and, behind them, the types of its pairs.
 type fileHeader struct {
 	codec  Codec
 	marker marker
+	types  Types
+	length int // of the text of the types
 }
 
-func (h *fileHeader) encode() (p [fileHeaderBytes]byte) {
-	copy(p[:], Magic)
+// Types names the types of the keys and values of a file. Both are empty if the file does not say them.
+type Types struct{ Key, Value string }
+
+func (t Types) validate() error {
+	switch {
+	case len(t.Key)+len(t.Value)+1 > maxTypes:
+		return fmt.Errorf("record file: types of %d bytes, want at most %d", len(t.Key)+len(t.Value)+1, maxTypes)
+	case strings.Contains(t.Key, "\n"):
+		return fmt.Errorf("record file: type %q has a newline", t.Key)
+	}
+	return nil
+}
+
+func (h *fileHeader) encode() []byte {
+	p := make([]byte, fileHeaderBytes)
+	copy(p, Magic)
 	p[8], p[9] = version, byte(h.codec)
+	var types []byte
+	if h.types != (Types{}) {
+		types = []byte(h.types.Key + "\n" + h.types.Value)
+		p[8] = typedVersion
+		binary.LittleEndian.PutUint16(p[10:], uint16(len(types)))
+	}
 	copy(p[12:], h.marker[:])
 	binary.LittleEndian.PutUint32(p[28:], checksum(p[:28]))
-	return p
+	if types == nil {
+		return p
+	}
+	return binary.LittleEndian.AppendUint32(append(p, types...), checksum(types))
+}
+
+// size returns where the first block is.
+func (h *fileHeader) size() int64 {
+	if h.length == 0 {
+		return fileHeaderBytes
+	}
+	return int64(fileHeaderBytes + h.length + 4)
 }
 
 func (h *fileHeader) decode(p *[fileHeaderBytes]byte) error {
@@ -82,13 +118,32 @@ func (h *fileHeader) decode(p *[fileHeaderBytes]byte) error {
 		return corrupt(0, "no magic number: not a record file")
 	case binary.LittleEndian.Uint32(p[28:]) != checksum(p[:28]):
 		return corrupt(0, "file header has a wrong checksum")
-	case p[8] != version:
-		return fmt.Errorf("record file of version %d, want %d: use a newer millrace", p[8], version)
+	case p[8] != version && p[8] != typedVersion:
+		return fmt.Errorf("record file of version %d, want %d or %d: use a newer millrace", p[8], version, typedVersion)
 	case int(p[9]) >= len(codecNames):
 		return fmt.Errorf("record file with unknown codec %d: use a newer millrace", p[9])
 	}
 	h.codec = Codec(p[9])
 	h.marker = marker(p[12:28])
+	if p[8] == typedVersion {
+		h.length = int(binary.LittleEndian.Uint16(p[10:]))
+		if h.length < 1 || h.length > maxTypes {
+			return corrupt(0, fmt.Sprintf("types of %d bytes, want 1 to %d", h.length, maxTypes))
+		}
+	}
+	return nil
+}
+
+// decodeTypes reads what is between the header and the first block.
+func (h *fileHeader) decodeTypes(p []byte) (err error) {
+	text, sum := p[:h.length], p[h.length:]
+	if binary.LittleEndian.Uint32(sum) != checksum(text) {
+		return corrupt(fileHeaderBytes, "types have a wrong checksum")
+	}
+	var ok bool
+	if h.types.Key, h.types.Value, ok = strings.Cut(string(text), "\n"); !ok {
+		return corrupt(fileHeaderBytes, "no two types")
+	}
 	return nil
 }
 

@@ -13,9 +13,15 @@ func seal(file []byte) {
 		return
 	}
 	copy(file, Magic)
-	file[8] = version
+	at := fileHeaderBytes
+	if file[8] != typedVersion {
+		file[8] = version
+	} else if n := int(binary.LittleEndian.Uint16(file[10:])); n <= len(file)-at-4 {
+		binary.LittleEndian.PutUint32(file[at+n:], checksum(file[at:at+n]))
+		at += n + 4
+	}
 	binary.LittleEndian.PutUint32(file[28:], checksum(file[:28]))
-	for at := fileHeaderBytes; len(file)-at >= blockHeaderBytes; {
+	for len(file)-at >= blockHeaderBytes {
 		p := (*[blockHeaderBytes]byte)(file[at:])
 		copy(p[:], file[12:28])
 		binary.LittleEndian.PutUint64(p[16:], uint64(at))
@@ -31,6 +37,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(write(f, Options{Codec: c, BlockBytes: 300}, sample(20)), int64(0), int64(1<<20), true)
 		f.Add(write(f, Options{Codec: c}, nil), int64(40), int64(100), false)
 	}
+	f.Add(write(f, Options{Types: typed}, sample(5)), int64(0), int64(1<<20), true)
 	f.Fuzz(func(t *testing.T, file []byte, off, length int64, sealed bool) {
 		if sealed {
 			file = bytes.Clone(file)

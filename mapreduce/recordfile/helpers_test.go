@@ -9,6 +9,9 @@ import (
 
 var codecs = []Codec{None, S2, Zstd}
 
+// typed are types of pairs.
+var typed = Types{"struct{User bytes; Second int64}", "float64"}
+
 type record struct{ Key, Value string }
 
 // sample returns n records of varied shape: empty keys and values, bytes that

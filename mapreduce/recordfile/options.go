@@ -26,6 +26,8 @@ type Options struct {
 	// Marker provides the 16 bytes that mark the start of each block. Nil derives them from the first block, so that
 	// equal records make equal files.
 	Marker io.Reader
+	// Types, if given, are written into the file, at most 4 KiB. Key has no newline.
+	Types Types
 }
 
 // DefaultOptions returns s2 blocks of 256 KiB.
@@ -52,7 +54,7 @@ func (o *Options) validate() error {
 	case o.MaxRecordBytes < 1 || o.MaxRecordBytes > maxBlock-recordOverhead:
 		return fmt.Errorf("record file: records of up to %d bytes, want 1 to %d", o.MaxRecordBytes, maxBlock-recordOverhead)
 	}
-	return nil
+	return o.Types.validate()
 }
 
 // Limits bounds what a file can make its reader allocate.

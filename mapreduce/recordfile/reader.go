@@ -62,8 +62,21 @@ func (r *Reader) readFileHeader() error {
 	if err := r.readAt(p[:], 0); err != nil {
 		return err
 	}
-	return r.file.decode(&p)
+	if err := r.file.decode(&p); err != nil || r.file.length == 0 {
+		return err
+	}
+	if r.size < r.file.size() {
+		return corrupt(fileHeaderBytes, fmt.Sprintf("file is truncated: types of %d bytes, %d left", r.file.length, r.size-fileHeaderBytes))
+	}
+	types := make([]byte, r.file.length+4)
+	if err := r.readAt(types, fileHeaderBytes); err != nil {
+		return err
+	}
+	return r.file.decodeTypes(types)
 }
+
+// Types returns the types of the file's pairs, if it says them.
+func (r *Reader) Types() Types { return r.file.types }
 
 // Next moves to the next record. It returns false at the end of the range and
 // after an error.

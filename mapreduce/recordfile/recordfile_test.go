@@ -16,14 +16,15 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// Files of version 1 must be readable for ever. Only the uncompressed one must
+// Files of both versions must be readable for ever. Only the uncompressed ones must
 // also be written the same: compressors may improve.
 func TestGoldenFiles(t *testing.T) {
 	records := sample(40)
-	for _, c := range codecs {
-		t.Run(c.String(), func(t *testing.T) {
-			name := filepath.Join("testdata", "golden-"+c.String()+".mrec")
-			now := write(t, Options{Codec: c, BlockBytes: 512}, records)
+	for version, o := range map[string]Options{"none": {}, "s2": {Codec: S2}, "zstd": {Codec: Zstd}, "typed": {Types: typed}} {
+		t.Run(version, func(t *testing.T) {
+			name := filepath.Join("testdata", "golden-"+version+".mrec")
+			o.BlockBytes = 512
+			now := write(t, o, records)
 			if *rewrite {
 				if err := os.WriteFile(name, now, 0o644); err != nil {
 					t.Fatal(err)
@@ -37,18 +38,41 @@ func TestGoldenFiles(t *testing.T) {
 			if diff := cmp.Diff(records, got); err != nil || diff != "" {
 				t.Errorf("error %v, records differ (-want +got):\n%s", err, diff)
 			}
-			if c == None && !bytes.Equal(now, golden) {
+			if o.Codec == None && !bytes.Equal(now, golden) {
 				t.Error("the same records now make another file")
 			}
 		})
 	}
 }
 
+// TestTypesOfAFile: a file says the types that it was written with, and one of version 1 says none.
+func TestTypesOfAFile(t *testing.T) {
+	for name, want := range map[string]Types{"golden-typed.mrec": typed, "golden-s2.mrec": {}} {
+		golden, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(bytes.NewReader(golden), int64(len(golden)), 50, 10, Limits{})
+		if err != nil || r.Types() != want {
+			t.Errorf("%s says %q, %v", name, r.Types(), err)
+		}
+	}
+	for _, bad := range []Types{{Key: strings.Repeat("k", maxTypes)}, {Key: "a\nb"}} {
+		if _, err := NewWriter(&bytes.Buffer{}, Options{Types: bad}); err == nil {
+			t.Errorf("types of %d bytes are taken", len(bad.Key))
+		}
+	}
+	if _, err := NewWriter(&bytes.Buffer{}, Options{Types: Types{Key: strings.Repeat("k", maxTypes-1)}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEverySplitSizeYieldsEveryRecordOnce(t *testing.T) {
 	records := sample(120)
-	for _, c := range codecs {
-		t.Run(c.String(), func(t *testing.T) {
-			file := write(t, Options{Codec: c, BlockBytes: 150}, records)
+	for _, o := range []Options{{Codec: None}, {Codec: S2}, {Codec: Zstd}, {Types: typed}} {
+		t.Run(o.Codec.String()+o.Types.Key, func(t *testing.T) {
+			o.BlockBytes = 150
+			file := write(t, o, records)
 			for size := int64(1); size <= int64(len(file))+1; size++ {
 				got, err := readSplit(file, size)
 				if err != nil || !slices.Equal(got, records) {

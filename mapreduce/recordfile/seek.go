@@ -11,8 +11,8 @@ const scanBytes = 64 << 10
 // seek finds the first block that starts at off or later. The first block of the file needs no search: it is right
 // behind the file header.
 func (r *Reader) seek(off int64) error {
-	if off <= fileHeaderBytes {
-		r.next = fileHeaderBytes
+	if first := r.file.size(); off <= first {
+		r.next = first
 		return nil
 	}
 	at, err := r.scan(off)

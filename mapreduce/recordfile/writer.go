@@ -126,8 +126,7 @@ func (w *Writer) begin(block ...[]byte) {
 		w.err = fmt.Errorf("record file: read sync marker: %w", err)
 		return
 	}
-	head := (&fileHeader{codec: w.options.Codec, marker: w.marker}).encode()
-	w.write(head[:])
+	w.write((&fileHeader{codec: w.options.Codec, marker: w.marker, types: w.options.Types}).encode())
 }
 
 // writeBlock completes the header and writes it and the stored bytes, which are given in parts.
