@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,8 @@ type Entry struct {
 	Size int64
 	// Mod is the time of the last change; zero for files that do not report their size.
 	Mod time.Time
+	// Version changes with the content in the store of a [Versioner], for [OpenVersion]. It is empty elsewhere.
+	Version string
 }
 
 // maxDepth bounds the walk of a directory, in case links lead back.
@@ -41,7 +44,7 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 			return nil, m.hint(p, inputError(p, err))
 		}
 		for _, e := range found {
-			e.Path = withScheme(p, e.Path)
+			e.Path = m.whole(p, e.Path)
 			out = append(out, e)
 		}
 	}
@@ -130,11 +133,12 @@ func expandOne(store FS, p string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, match := range matches {
-		info, err := stat(store, match)
-		if err != nil {
-			return nil, err
+		if match.info == nil {
+			if match.info, err = stat(store, match.path); err != nil {
+				return nil, err
+			}
 		}
-		found, err := walk(store, match, info, nil)
+		found, err := walk(store, match.path, match.info, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -148,6 +152,9 @@ func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error)
 	if !info.IsDir() {
 		e, err := entryOf(store, p, info)
 		return []Entry{e}, err
+	}
+	if l, ok := store.(Lister); ok {
+		return listed(l, p)
 	}
 	id, err := resolve(store, p)
 	if err != nil {
@@ -179,15 +186,54 @@ func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error)
 	return out, nil
 }
 
+// listed collects the files below a directory in the order of walk.
+func listed(l Lister, dir string) (out []Entry, err error) {
+	for e, err := range l.List(dir) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return compareWalked(a.Path, b.Path) })
+	return out, nil
+}
+
+// compareWalked compares two paths by one name after another: what is in "a" comes before "a-b".
+func compareWalked(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return cmp.Compare(rank(a[i]), rank(b[i]))
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// rank puts the end of a name before all bytes of names.
+func rank(c byte) int {
+	if c == '/' {
+		return -1
+	}
+	return int(c)
+}
+
+// EntryOf describes a plain file of a [Versioner]'s, whose FileInfo has a method Version.
+func EntryOf(p string, info fs.FileInfo) Entry {
+	e := Entry{Path: p, Size: info.Size(), Mod: info.ModTime()}
+	if v, ok := info.(interface{ Version() string }); ok {
+		e.Version = v.Version()
+	}
+	return e
+}
+
 // entryOf describes a plain file.
 func entryOf(store FS, p string, info fs.FileInfo) (Entry, error) {
 	if !info.Mode().IsRegular() {
 		return Entry{}, fmt.Errorf("%s is not a regular file (%s)", p, info.Mode().Type())
 	}
 	size, err := sizeOf(store, p, info)
-	e := Entry{Path: p, Size: size}
-	if size == info.Size() {
-		e.Mod = info.ModTime()
+	e := EntryOf(p, info)
+	if size != info.Size() {
+		e.Size, e.Mod = size, time.Time{}
 	}
 	return e, err
 }
@@ -217,19 +263,28 @@ func resolve(store FS, p string) (string, error) {
 	return path.Clean(p), nil
 }
 
+// A match is a path that a pattern matches. Its info is nil unless it was at hand.
+type match struct {
+	path string
+	info fs.FileInfo
+}
+
 // glob matches one path element after another.
-func glob(store FS, pattern string) ([]string, error) {
+func glob(store FS, pattern string) ([]match, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("pattern: %w", err)
 	}
-	dirs := []string{"."}
+	dirs := []match{{path: "."}}
 	if strings.HasPrefix(pattern, "/") {
-		dirs = []string{"/"}
+		dirs = []match{{path: "/"}}
 	}
 	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
-		var next []string
+		var next []match
 		for _, dir := range dirs {
-			found, err := globDir(store, dir, part)
+			if dir.info != nil && !dir.info.IsDir() {
+				continue // nothing can be below it
+			}
+			found, err := globDir(store, dir.path, part)
 			if err != nil {
 				return nil, err
 			}
@@ -240,7 +295,7 @@ func glob(store FS, pattern string) ([]string, error) {
 	return dirs, nil
 }
 
-func globDir(store FS, dir, part string) ([]string, error) {
+func globDir(store FS, dir, part string) ([]match, error) {
 	if !strings.ContainsAny(part, `*?[\`) {
 		if _, err := store.Stat(path.Join(dir, part)); err != nil {
 			if errors.Is(err, fs.ErrNotExist) || isFile(store, dir) {
@@ -248,7 +303,7 @@ func globDir(store FS, dir, part string) ([]string, error) {
 			}
 			return nil, err
 		}
-		return []string{path.Join(dir, part)}, nil
+		return []match{{path: path.Join(dir, part)}}, nil
 	}
 	entries, err := store.ReadDir(dir)
 	if err != nil {
@@ -257,12 +312,19 @@ func globDir(store FS, dir, part string) ([]string, error) {
 		}
 		return nil, err
 	}
-	var out []string
+	var out []match
 	for _, e := range entries {
 		hidden := Hidden(e.Name()) && !Hidden(part)
-		if ok, _ := path.Match(part, e.Name()); ok && !hidden {
-			out = append(out, path.Join(dir, e.Name()))
+		if ok, _ := path.Match(part, e.Name()); !ok || hidden {
+			continue
 		}
+		m := match{path: path.Join(dir, e.Name())}
+		if _, ok := store.(Lister); ok {
+			if m.info, err = e.Info(); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, m)
 	}
 	return out, nil
 }

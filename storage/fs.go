@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ type FS interface {
 	Stat(path string) (fs.FileInfo, error)
 	// ReadDir lists a directory, sorted by name.
 	ReadDir(path string) ([]fs.DirEntry, error)
-	// Create makes a new file for writing, or fails with fs.ErrExist.
+	// Create makes a new file for writing, or fails with fs.ErrExist. A store that sees only when a file is complete that
+	// another one of this name was made meanwhile says so when it is closed.
 	Create(path string) (Writer, error)
 	// MkdirAll makes a directory and its parents.
 	MkdirAll(path string) error
@@ -78,6 +80,33 @@ type Resolver interface {
 	Resolve(path string) (string, error)
 }
 
+// A Lister lists what is below a directory in few calls, page by page. The store has no links, and what its ReadDir
+// returns has its Info with it.
+type Lister interface {
+	// List yields the files below a directory, at any depth and in any order, but for those with a [Hidden] name on
+	// the way down.
+	List(dir string) iter.Seq2[Entry, error]
+}
+
+// A Versioner is a store whose files change their version when their content changes.
+type Versioner interface {
+	// OpenVersion is Open for a file that must have this version, at this and every later read, or they fail with
+	// ErrChanged.
+	OpenVersion(path, version string) (File, error)
+}
+
+// ErrChanged marks a file that is not the one it was when a job began to read it.
+var ErrChanged = errors.New("changed while it was read: run the job again when nobody writes to it, or on a copy")
+
+// OpenVersion opens a file that must have this version. An empty one, which files of other stores than a [Versioner]
+// have, is any.
+func OpenVersion(store FS, path, version string) (File, error) {
+	if v, ok := store.(Versioner); ok && version != "" {
+		return v.OpenVersion(path, version)
+	}
+	return store.Open(path)
+}
+
 // A Linker returns the target of a link, or fails if it is not a link.
 type Linker interface {
 	Readlink(path string) (string, error)
@@ -86,9 +115,15 @@ type Linker interface {
 // A Mux chooses the store by a path's scheme. The zero Mux knows only the local disk.
 type Mux struct {
 	Stores map[string]FS // by scheme, such as "dfs"
+	// Sites are stores of which a path names one behind the scheme: hdfs://name/x.
+	Sites map[string]Sites
 	// Local returns the store for a local path, or an error if there is none for this one. Nil means Disk.
 	Local func(path string) (FS, error)
 }
+
+// Sites returns the store for an authority, the part between the slashes in hdfs://authority/x, which may be empty. It
+// returns the same store for the same authority.
+type Sites func(authority string) (FS, error)
 
 // ErrScheme marks a path whose scheme no store serves.
 var ErrScheme = errors.New("unknown scheme")
@@ -116,10 +151,19 @@ func (m Mux) Resolve(full string) (FS, string, error) {
 	if s := m.Stores[scheme]; s != nil {
 		return s, rest, nil
 	}
+	if at := m.Sites[scheme]; at != nil {
+		authority, inner := cutAuthority(rest)
+		s, err := at(authority)
+		if err != nil {
+			return nil, "", fmt.Errorf("path %q: %w", full, err)
+		}
+		return s, inner, nil
+	}
 	if scheme == CountScheme {
 		return Count{}, rest, nil
 	}
 	known := slices.Sorted(maps.Keys(m.Stores))
+	known = append(known, slices.Sorted(maps.Keys(m.Sites))...)
 	if scheme == "dfs" {
 		return nil, "", fmt.Errorf("path %q: %w %q here: the block store belongs to a cluster, give --master", full, ErrScheme, scheme)
 	}
@@ -146,10 +190,34 @@ func IsLocal(full string) bool {
 	return !ok || scheme == "file"
 }
 
-// withScheme is the inverse of Resolve for a path found below full.
-func withScheme(full, inner string) string {
-	if scheme, _, ok := cutScheme(full); ok {
-		return scheme + ":" + inner
+// cutAuthority divides what is behind a scheme, "//name/a" into "name" and "/a", and "/a" into "" and "/a".
+func cutAuthority(rest string) (authority, inner string) {
+	after, ok := strings.CutPrefix(rest, "//")
+	if !ok {
+		return "", rest
 	}
-	return inner
+	authority, inner, _ = strings.Cut(after, "/")
+	return authority, "/" + inner
+}
+
+// whole is the inverse of Resolve for a path found below full. It keeps the scheme and authority as they are written.
+func (m Mux) whole(full, inner string) string {
+	scheme, rest, ok := cutScheme(full)
+	if !ok {
+		return inner
+	}
+	if m.Stores[scheme] == nil && m.Sites[scheme] != nil && strings.HasPrefix(rest, "//") {
+		authority, _ := cutAuthority(rest)
+		inner = "//" + authority + inner
+	}
+	return scheme + ":" + inner
+}
+
+// Dir returns all but the last element of a full path, with its scheme and authority as they are written.
+func (m Mux) Dir(full string) string {
+	_, inner, err := m.Resolve(full)
+	if err != nil {
+		return path.Dir(full)
+	}
+	return m.whole(full, path.Dir(inner))
 }

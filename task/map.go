@@ -159,7 +159,7 @@ func (m *mapAttempt) finish() error {
 }
 
 func (m *mapAttempt) readRange(r Range, in mapreduce.Map) error {
-	f, err := openInput(m.env.Store, r.Path)
+	f, err := openInput(m.env.Store, r.Path, m.plan.versions[r.Path])
 	if err != nil {
 		return err
 	}

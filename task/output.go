@@ -209,7 +209,7 @@ func (o *JobOutput) CheckInput(mux storage.Mux, plan *Plan) error {
 	seen := map[string]bool{}
 	for _, s := range plan.Splits {
 		for _, r := range s.Ranges {
-			dir := path.Dir(r.Path)
+			dir := mux.Dir(r.Path)
 			if seen[dir] {
 				continue
 			}

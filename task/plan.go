@@ -18,7 +18,8 @@ type Plan struct {
 	Bounds   [][]byte `json:"bounds,omitempty"`
 	Bytes    int64    `json:"bytes"` // of input
 
-	files []storage.Entry // as they were found
+	files    []storage.Entry   // as they were found
+	versions map[string]string // of those that have one, by path: what is read is this or an error
 }
 
 // MaxTasks bounds the map tasks of one job.
@@ -36,7 +37,7 @@ func MakePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 
 func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (*Plan, error) {
 	files := make([][]storage.Entry, len(job.AllInputs()))
-	plan := &Plan{}
+	plan := &Plan{versions: map[string]string{}}
 	for i, in := range job.AllInputs() {
 		found, err := env.Store.Expand(in.Paths)
 		if err != nil {
@@ -44,6 +45,9 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 		}
 		for _, f := range found {
 			plan.Bytes += f.Size
+			if f.Version != "" {
+				plan.versions[f.Path] = f.Version
+			}
 		}
 		plan.files = append(plan.files, found...)
 		files[i] = found
@@ -77,7 +81,7 @@ func (p *Plan) CheckInput(store storage.Mux, job *mapreduce.Job) error {
 		case !found:
 			return fmt.Errorf("input %q is not there any more", f.Path)
 		case f.Mod.IsZero():
-		case n.Size != f.Size || !n.Mod.Equal(f.Mod):
+		case n.Size != f.Size || !n.Mod.Equal(f.Mod) || n.Version != f.Version:
 			return fmt.Errorf("input %q changed while it was read (%d bytes, of %s; at first %d, of %s): run it again when nobody writes to it, or on a copy",
 				f.Path, n.Size, stamp(n.Mod), f.Size, stamp(f.Mod))
 		}
@@ -173,7 +177,7 @@ func (p *Plan) spots(env *Env, job *mapreduce.Job) (out []Split, err error) {
 		r := s.Ranges[0]
 		if r.Offset == 0 && perSplit > 1 {
 			files := splitter{store: env.Store, format: formatOf(job.AllInputs()[s.Input].Map)}
-			if may, err := files.splittable(r.Path); err != nil {
+			if may, err := files.splittable(r.Path, p.versions[r.Path]); err != nil {
 				return nil, err
 			} else if !may {
 				out = append(out, Split{Input: s.Input, Ranges: s.Ranges[:1]})

@@ -51,7 +51,7 @@ func (s *splitter) add(e storage.Entry) error {
 		return nil
 	}
 	if e.Size > s.target {
-		splittable, err := s.splittable(e.Path)
+		splittable, err := s.splittable(e.Path, e.Version)
 		if err != nil {
 			return err
 		}
@@ -96,8 +96,8 @@ func (s *splitter) cut(e storage.Entry) error {
 	return nil
 }
 
-func (s *splitter) splittable(path string) (bool, error) {
-	f, err := openInput(s.store, path)
+func (s *splitter) splittable(path, version string) (bool, error) {
+	f, err := openInput(s.store, path, version)
 	if err != nil {
 		return false, err
 	}
@@ -109,12 +109,12 @@ func (s *splitter) splittable(path string) (bool, error) {
 	return s.format.Splittable(head), nil
 }
 
-func openInput(store storage.Mux, p string) (storage.File, error) {
+func openInput(store storage.Mux, p, version string) (storage.File, error) {
 	fs, inner, err := store.Resolve(p)
 	if err != nil {
 		return nil, err
 	}
-	f, err := fs.Open(inner)
+	f, err := storage.OpenVersion(fs, inner, version)
 	if err != nil {
 		return nil, fmt.Errorf("input %q: %w", p, err)
 	}

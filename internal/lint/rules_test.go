@@ -10,6 +10,7 @@ var packages = map[string][]string{
 	// Nothing of ours.
 	"topology":             nil,
 	"storage":              {"internal/suggest"},
+	"storage/storagetest":  {"storage"},
 	"mapreduce/recordfile": {"internal/codec", "internal/pages"},
 	"shuffle":              {"internal/codec", "internal/pages", "internal/prefetch"},
 	"trace":                nil,
