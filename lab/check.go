@@ -16,7 +16,16 @@ const (
 	Direction     Verdict = "direction" // it goes the published way, but the value differs, or none was published
 	NotReproduced Verdict = "not reproduced"
 	ShapeOnly     Verdict = "shape only"
+	// What is not reproduced because of the source: two of its places exclude each other, or it does not print what the
+	// statement depends on. Neither is a result.
+	Contradiction    Verdict = "contradiction"
+	NotPrintedEnough Verdict = "not printed enough"
 )
+
+// missed reports whether a statement was judged and not reproduced, whoever's fault that is.
+func (v Verdict) missed() bool {
+	return v == NotReproduced || v == Contradiction || v == NotPrintedEnough
+}
 
 // A Check is one published statement beside what was measured. Within, Between, AtLeast, AtMost, Holds and Reported
 // make one. Its methods return a changed copy, so that a check is built in one expression and added to the report
@@ -30,9 +39,10 @@ type Check struct {
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
 
-	ok, way bool   // the value is accepted; its order or sign is as published
-	late    bool   // the accepted range was set after the values had been seen
-	scale   *scale // for the picture; nil if there are no numbers
+	ok, way bool    // the value is accepted; its order or sign is as published
+	late    bool    // the accepted range was set after the values had been seen
+	fault   Verdict // of the source: what it is called if it is not reproduced; empty: ours
+	scale   *scale  // for the picture; nil if there are no numbers
 }
 
 // scale places a measured number beside the accepted range and the published number.
@@ -50,6 +60,9 @@ func newCheck(item string, published Said, measured, accepted string, ok bool) C
 // judged returns the check with the verdict that its claim allows.
 func (c Check) judged() Check {
 	c.Verdict = c.Claim.grade(c.ok && !c.late, c.way || c.ok)
+	if c.Verdict == NotReproduced && c.fault != "" {
+		c.Verdict = c.fault
+	}
 	return c
 }
 
@@ -125,6 +138,18 @@ func (c Check) Missed(why string) Check {
 		return c
 	}
 	return c.Because(why)
+}
+
+// Contradicted says that two places of the source, which the remark quotes, exclude each other: a statement that is not
+// reproduced for that is a contradiction.
+func (c Check) Contradicted(quotes string) Check { return c.faulty(Contradiction, quotes) }
+
+// NotPrinted says what a statement depends on and the source does not print.
+func (c Check) NotPrinted(missing string) Check { return c.faulty(NotPrintedEnough, missing) }
+
+func (c Check) faulty(fault Verdict, why string) Check {
+	c.fault = fault
+	return c.judged().Missed(why)
 }
 
 // Accept says in words what is accepted.

@@ -87,7 +87,7 @@ func (e *Earlier) With(now []Report, find func(id string) (*Experiment, error)) 
 		if err != nil {
 			return nil, fmt.Errorf("the report that is to be kept has %s: %w", r.ID, err)
 		}
-		r.document, r.Answers = experiment.document, experiment.Answers
+		r.document, r.Document, r.Answers = experiment.document, experiment.document.Reference, experiment.Answers
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b Report) int { return cmp.Compare(a.ID, b.ID) })

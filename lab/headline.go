@@ -182,7 +182,7 @@ func (r Report) tally() string {
 	for _, v := range []struct {
 		Verdict
 		text string
-	}{{Reproduced, "reproduced"}, {Direction, "of direction"}, {NotReproduced, "not reproduced"}} {
+	}{{Reproduced, "reproduced"}, {Direction, "of direction"}, {NotReproduced, "not reproduced"}, {Contradiction, "not, for a contradiction of the source"}, {NotPrintedEnough, "not, for want of what the source does not print"}} {
 		switch n := count[v.Verdict]; n {
 		case 0:
 		case all:

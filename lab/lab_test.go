@@ -123,7 +123,7 @@ func TestGrades(t *testing.T) {
 	if got := Within("gain", 1.3, 1.58, 0.25).SameSide(1).Missed("so"); got.Why != "so" {
 		t.Errorf("a direction has the reason %q", got.Why)
 	}
-	if got := tally(Report{Checks: []Check{{Verdict: Direction}, {Verdict: Reproduced}, {Verdict: NotReproduced}, {Verdict: ShapeOnly}}}); got != (verdicts{1, 1, 1, 1}) {
+	if got := tally(Report{Checks: []Check{{Verdict: Direction}, {Verdict: Reproduced}, {Verdict: NotReproduced}, {Verdict: ShapeOnly}, {Verdict: Contradiction}, {Verdict: NotPrintedEnough}}}); got != (verdicts{1, 1, 1, 1, 1, 1}) || got.Missed() != 3 {
 		t.Errorf("counted %+v", got)
 	}
 }

@@ -100,12 +100,12 @@ func rowsOf(r Report) (rows []row) {
 }
 
 // Missed reports whether a statement was judged but not reproduced.
-func (r row) Missed() bool { return r.Verdict == NotReproduced }
+func (r row) Missed() bool { return r.Verdict.missed() }
 
 // Nested reports whether the report belongs to a document.
 func (r reportLayout) Nested() bool { return r.GroupID != "" }
 
-// FirstNot returns the place of the first statement that was not reproduced.
+// FirstNot returns the place of the first statement that was not reproduced, by whatever name.
 func (r reportLayout) FirstNot() string {
 	for _, c := range r.Rows {
 		if c.Missed() {
@@ -124,7 +124,14 @@ func (r reportLayout) Count() string {
 	if r.Tally.Shape > 0 {
 		parts = append(parts, fmt.Sprintf("%d shape only", r.Tally.Shape))
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d not reproduced", r.Tally.Not)), ", ")
+	parts = append(parts, fmt.Sprintf("%d not reproduced", r.Tally.Not))
+	if r.Tally.Contradiction > 0 {
+		parts = append(parts, fmt.Sprintf("%d contradiction", r.Tally.Contradiction))
+	}
+	if r.Tally.NotPrinted > 0 {
+		parts = append(parts, fmt.Sprintf("%d not printed enough", r.Tally.NotPrinted))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Repetitions returns how often it was run.
@@ -139,11 +146,14 @@ func (r reportLayout) Repetitions() string {
 }
 
 // verdicts counts checks.
-type verdicts struct{ Reproduced, Direction, Shape, Not int }
+type verdicts struct{ Reproduced, Direction, Shape, Not, Contradiction, NotPrinted int }
 
 func (v verdicts) plus(o verdicts) verdicts {
-	return verdicts{v.Reproduced + o.Reproduced, v.Direction + o.Direction, v.Shape + o.Shape, v.Not + o.Not}
+	return verdicts{v.Reproduced + o.Reproduced, v.Direction + o.Direction, v.Shape + o.Shape, v.Not + o.Not, v.Contradiction + o.Contradiction, v.NotPrinted + o.NotPrinted}
 }
+
+// Missed counts what was judged and not reproduced, by whatever name.
+func (v verdicts) Missed() int { return v.Not + v.Contradiction + v.NotPrinted }
 
 func tally(r Report) (t verdicts) {
 	for _, c := range r.Checks {
@@ -154,6 +164,10 @@ func tally(r Report) (t verdicts) {
 			t.Direction++
 		case ShapeOnly:
 			t.Shape++
+		case Contradiction:
+			t.Contradiction++
+		case NotPrintedEnough:
+			t.NotPrinted++
 		default:
 			t.Not++
 		}

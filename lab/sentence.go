@@ -7,23 +7,24 @@ import (
 	"text/template"
 )
 
-// A sentence is what a student may quote of a document. words.md has its four parts in a section of its own, at the top:
+// A sentence is what a student may quote of a document: what it claims, what we find and how sure that is, in at most
+// forty words; then what else there is to say. words.md has its four parts in a section of its own, at the top:
 //
 //	## In a sentence
 //
 //	**Claim.** NAS has 1.58 of Fair's throughput
 //
-//	**Finding.** {{.throughputA.Judged}}
+//	**Finding.** {{.throughputA.Judged}} where the network is scarce
 //
-//	**Readings.** where the network is scarce (regime A)
+//	**How sure.** not sure, by a regime that a search found
 //
-//	**Sensitivity.** over {{.throughputA.Count}} readings it is {{.throughputA.Low}} to {{.throughputA.High}}
+//	**Beside.** Over {{.throughputA.Count}} readings it is {{.throughputA.Low}} to {{.throughputA.High}}
 //
 // What a run measured comes from the [Headline] of that name, of any experiment of the document: Judged, Low, High, Count, Published, and
 // At "name of a reading". Only what the document itself prints may be typed.
 type sentence []*template.Template
 
-var sentenceParts = []string{"Claim", "Finding", "Readings", "Sensitivity"}
+var sentenceParts = []string{"Claim", "Finding", "How sure", "Beside"}
 
 func (s section) sentence() (out sentence, err error) {
 	for _, part := range sentenceParts {
@@ -75,5 +76,5 @@ func (d *Document) Sentence(reports []Report) (string, error) {
 		}
 		parts[i] = b.String()
 	}
-	return fmt.Sprintf("The document claims that %s; we find %s %s; %s.", parts[0], parts[1], parts[2], parts[3]), nil
+	return fmt.Sprintf("The document claims that %s; we find %s: %s. %s.", parts[0], parts[1], parts[2], parts[3]), nil
 }

@@ -21,10 +21,10 @@ two lines.
 
 **Finding.** {{.ratio.Judged}}
 
-**Readings.** on
+**How sure.** sure on
 two nodes
 
-**Sensitivity.** over {{.ratio.Count}} readings it is {{.ratio.Low}} to {{.ratio.High}}, and {{.ratio.At "b"}} with b.
+**Beside.** Over {{.ratio.Count}} readings it is {{.ratio.Low}} to {{.ratio.High}}, and {{.ratio.At "b"}} with b.
 
 ## The document
 
@@ -139,14 +139,18 @@ func TestChecks(t *testing.T) {
 		got  Check
 		want Check
 	}{
-		{Within("a", 1.05, 1, 0.1), Check{"a", "1", numberClaim, "1.05", "± 0.1", Reproduced, "", true, false, false, nil}},
-		{Within("a", 1.2, 1, 0.1).Missed("x").Missed("y"), Check{"a", "1", numberClaim, "1.2", "± 0.1", NotReproduced, "x; y", false, false, false, nil}},
-		{Between("a", Number("p"), 2, 1, 2).Missed("x"), Check{"a", "p", numberClaim, "2", "1 to 2", Reproduced, "", true, false, false, nil}},
-		{AtLeast("a", Sign("p"), 1, 1.5).Because("r").Missed("x"), Check{"a", "p", signClaim, "1", "at least 1.5", NotReproduced, "r; x", false, false, false, nil}},
-		{AtMost("a", Target("p"), 1, 1.5).Because("").Accept("little"), Check{"a", "p", targetClaim, "1", "little", Reproduced, "", true, false, false, nil}},
-		{AtMost("a", Number("p"), 1, 1.5).Shown("%.3f", 1.0).Quoted(Sign("q")).Mark(2).Missed("x"), Check{"a", "q", signClaim, "1.000", "at most 1.5", Direction, "", true, false, false, nil}},
-		{Holds("a", Order("p"), "m", false, "this"), Check{"a", "p", orderClaim, "m", "this", NotReproduced, "", false, false, false, nil}},
-		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", nothingClaim, "m", "reported", ShapeOnly, "", false, false, false, nil}},
+		{Within("a", 1.05, 1, 0.1), Check{"a", "1", numberClaim, "1.05", "± 0.1", Reproduced, "", true, false, false, "", nil}},
+		{Within("a", 1.2, 1, 0.1).Missed("x").Missed("y"), Check{"a", "1", numberClaim, "1.2", "± 0.1", NotReproduced, "x; y", false, false, false, "", nil}},
+		{Between("a", Number("p"), 2, 1, 2).Missed("x"), Check{"a", "p", numberClaim, "2", "1 to 2", Reproduced, "", true, false, false, "", nil}},
+		{AtLeast("a", Sign("p"), 1, 1.5).Because("r").Missed("x"), Check{"a", "p", signClaim, "1", "at least 1.5", NotReproduced, "r; x", false, false, false, "", nil}},
+		{AtMost("a", Target("p"), 1, 1.5).Because("").Accept("little"), Check{"a", "p", targetClaim, "1", "little", Reproduced, "", true, false, false, "", nil}},
+		{AtMost("a", Number("p"), 1, 1.5).Shown("%.3f", 1.0).Quoted(Sign("q")).Mark(2).Missed("x"), Check{"a", "q", signClaim, "1.000", "at most 1.5", Direction, "", true, false, false, "", nil}},
+		{Holds("a", Order("p"), "m", false, "this"), Check{"a", "p", orderClaim, "m", "this", NotReproduced, "", false, false, false, "", nil}},
+		{Within("a", 1.2, 1, 0.1).Contradicted("q"), Check{"a", "1", numberClaim, "1.2", "± 0.1", Contradiction, "q", false, false, false, Contradiction, nil}},
+		{Within("a", 1.2, 1, 0.1).Contradicted("q").SameSide(0), Check{"a", "1", numberClaim, "1.2", "± 0.1", Direction, "q", false, true, false, Contradiction, nil}},
+		{Within("a", 1.05, 1, 0.1).NotPrinted("q"), Check{"a", "1", numberClaim, "1.05", "± 0.1", Reproduced, "", true, false, false, NotPrintedEnough, nil}},
+		{Holds("a", Order("p"), "m", false, "this").NotPrinted("q"), Check{"a", "p", orderClaim, "m", "this", NotPrintedEnough, "q", false, false, false, NotPrintedEnough, nil}},
+		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", nothingClaim, "m", "reported", ShapeOnly, "", false, false, false, "", nil}},
 	} {
 		c.got.scale = nil
 		if c.got != c.want {
@@ -206,7 +210,7 @@ func TestSentence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "The document claims that it is 2; we find 1.5 on two nodes; over 2 readings it is 0.75 to 1.5, and 0.75 with b."
+	want := "The document claims that it is 2; we find 1.5: sure on two nodes. Over 2 readings it is 0.75 to 1.5, and 0.75 with b."
 	if got, err := d.Sentence([]Report{r}); got != want || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -237,11 +241,11 @@ func TestSentence(t *testing.T) {
 		t.Errorf("finding %q", got)
 	}
 	defer func() {
-		if p := recover(); p == nil || !strings.Contains(p.(string), "Sensitivity") {
+		if p := recover(); p == nil || !strings.Contains(p.(string), "Beside") {
 			t.Errorf("a sentence without a part: %v", p)
 		}
 	}()
-	NewDocument("doc", strings.Replace(someWords, "**Sensitivity.**", "", 1), nil, d.Experiments[0])
+	NewDocument("doc", strings.Replace(someWords, "**Beside.**", "", 1), nil, d.Experiments[0])
 }
 
 // TestFiguresAreArranged: figures come as the words have them, and small multiples share their axes.

@@ -220,6 +220,24 @@ func TestReasonsOrWhatWasTried(t *testing.T) {
 	}
 }
 
+// What is not reproduced for a fault of the source says which: two of its places are quoted, or what it does not print is named.
+func TestFaultsOfTheSourceAreNamed(t *testing.T) {
+	reports, err := lab.ReadReports(append(committed, "../../docs/lab/results/model.json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		for _, c := range r.Checks {
+			switch quotes := strings.Count(c.Why, `"`) / 2; {
+			case c.Verdict == lab.Contradiction && quotes < 2:
+				t.Errorf("%s: %q is called a contradiction, and its remark quotes %d places of the source: %s", r.ID, c.Item, quotes, c.Why)
+			case c.Verdict == lab.NotPrintedEnough && !strings.Contains(c.Why, "not print"):
+				t.Errorf("%s: %q says not what the source does not print: %s", r.ID, c.Item, c.Why)
+			}
+		}
+	}
+}
+
 // A row has no better verdict than its claim allows, and its claim is what its words say: who prints a number prints a digit, and of what nobody
 // published the page says so.
 func TestClaimsAreWhatIsSaid(t *testing.T) {

@@ -90,13 +90,22 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 	for _, f := range r.Key() {
 		writeFigure(b, r, f)
 	}
-	fmt.Fprintf(b, "**Question.** %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n", e.Question, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
+	fmt.Fprintf(b, "**Question.** %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced%s*\n", e.Question, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced], named(count))
 	folded(b, "Set-up, how to read it, and more charts", fmt.Sprintf("**Set-up.** %s\n\n**How to read it.** %s\n%s", r.Setup, e.Read, otherCharts(r)))
-	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced, lab.Reproduced, lab.ShapeOnly} {
+	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced, lab.Contradiction, lab.NotPrintedEnough, lab.Reproduced, lab.ShapeOnly} {
 		if len(rows[v]) > 0 {
 			folded(b, fmt.Sprintf("%d of %s", len(rows[v]), v), markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
 		}
 	}
+}
+
+// named counts what is not reproduced for a fault of the source, and what it was before that had a name.
+func named(count map[lab.Verdict]int) string {
+	contradiction, unprinted := count[lab.Contradiction], count[lab.NotPrintedEnough]
+	if contradiction+unprinted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d contradiction, %d not printed enough (before these had names: %d not reproduced)", contradiction, unprinted, count[lab.NotReproduced]+contradiction+unprinted)
 }
 
 // otherCharts lists the charts that only the report has.
@@ -251,6 +260,34 @@ func markdown(head []string, rows [][]string) string {
 		line(r)
 	}
 	return b.String()
+}
+
+// mostSaid is how many words the first sentence of a page may have.
+const mostSaid = 40
+
+// A page begins with what its document claims, what we find and how sure, in a sentence that can be quoted, and names authors and title.
+func TestFirstSentences(t *testing.T) {
+	all, err := lab.ReadReports(committed[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range Documents() {
+		said, err := d.Sentence(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(said, ". ")
+		if n := len(strings.Fields(first)); n > mostSaid {
+			t.Errorf("%s: %d words, at most %d: %s", d.ID, n, mostSaid, first)
+		}
+		data, err := os.ReadFile(filepath.Join(pages, d.ID+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page := string(data); !strings.HasPrefix(page, "<!--") || strings.Count(page[:strings.Index(page, "> The document claims that ")], "\n") != 4 || !strings.Contains(page, "\n> "+d.Reference+"\n") {
+			t.Errorf("%s does not begin with its sentence, or does not name its document", d.ID)
+		}
+	}
 }
 
 // TestPagesBeginWithWhatWasFound: the section of an experiment has its finding, then its key chart; tables fold away. No page says that something
