@@ -11,7 +11,7 @@ endif
 # As the product is built; with cgo, a dependency would compile C for a minute.
 export CGO_ENABLED := 0
 
-.PHONY: help vuln reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab renew image cluster cluster-down fmt deadcode types cross pictures clean
+.PHONY: help lines vuln reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab renew image cluster cluster-down fmt deadcode types cross pictures clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,13 @@ check: ## format, vet, static analysis, tidy, layers, types on other systems
 	go mod tidy -diff
 	$(MAKE) --no-print-directory deadcode types
 	go test ./internal/lint
+
+lines: ## lines of Go by room, comments and blank lines too: of the product, of test support, of tests
+	@git ls-files '*.go' | awk '{ kind = /_test\.go$$/ ? "tests" : "product"; if (kind == "product" && /^(tools|integration|internal\/(testing|mutate|memnet|testcluster|require)|dfs\/dfstest|internal\/disk\/memdisk|internal\/rpc\/rpctest|scheduler\/schedulertest)\//) kind = "support"; \
+	  room = /\// ? substr($$0, 1, index($$0, "/") - 1) : "(root)"; while ((getline line < $$0) > 0) { n[room, kind]++; sum[kind]++ }; close($$0); rooms[room] } \
+	  END { form = "%-14s %9s %9s %9s\n"; printf form, "", "product", "support", "tests"; \
+	  for (r in rooms) printf form, r, n[r, "product"] + 0, n[r, "support"] + 0, n[r, "tests"] + 0 | "LC_ALL=C sort"; close("LC_ALL=C sort"); \
+	  printf form, "all", sum["product"], sum["support"], sum["tests"] }'
 
 # With coverage: a fifth more processor time (scheduler/fair and sim: 12.7 s and 14.9 s). The tests of the command and of whole clusters start
 # processes, which would not be counted.

@@ -108,19 +108,9 @@ func (m *Master) describe(spec *wire.JobSpec) (known Program, err error) {
 
 // checkSpec refuses a job that the master can see is wrong. The driver checks again when it runs.
 func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
-	if spec.Program.Exe != "" {
-		if err := m.checkProgram(ctx, spec); err != nil {
-			return err
-		}
-	}
-	known, err := m.describe(spec)
+	known, err := m.checkProgram(ctx, spec)
 	if err != nil {
 		return err
-	}
-	if known.Shell {
-		if err := m.mayStart(ctx, program.Needs{Loader: program.Shell}); err != nil {
-			return err
-		}
 	}
 	if err := m.checkLocal(spec, append([]string{spec.Output}, spec.Inputs...)); err != nil {
 		return err
@@ -137,6 +127,11 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 			}
 		}
 	}
+	return m.checkOutput(spec)
+}
+
+// checkOutput refuses an output that the user may not make, or that is there.
+func (m *Master) checkOutput(spec *wire.JobSpec) error {
 	if p, ok := storePath(spec.Output); ok {
 		if err := m.names.Access(p, spec.User, true); err != nil && wire.KindOf(err) == wire.Denied {
 			return wire.Errorf(wire.Denied, "output %q: %w", spec.Output, err)
@@ -180,8 +175,21 @@ func (m *Master) meant(p, user string) string {
 	})
 }
 
-// checkProgram refuses an executable that is not there, or that no worker can run.
-func (m *Master) checkProgram(ctx context.Context, spec *wire.JobSpec) error {
+// checkProgram refuses a program that is not there, or that no worker can run. It returns what the master can know
+// about it.
+func (m *Master) checkProgram(ctx context.Context, spec *wire.JobSpec) (known Program, err error) {
+	if spec.Program.Exe != "" {
+		if err := m.checkExecutable(ctx, spec); err != nil {
+			return known, err
+		}
+	}
+	if known, err = m.describe(spec); err == nil && known.Shell {
+		err = m.mayStart(ctx, program.Needs{Loader: program.Shell})
+	}
+	return known, err
+}
+
+func (m *Master) checkExecutable(ctx context.Context, spec *wire.JobSpec) error {
 	p := &spec.Program
 	if b, err := hex.DecodeString(p.Hash); err != nil || len(b) != sha256.Size {
 		return wire.Errorf(wire.Invalid, "the program %s: %.80q is no SHA-256", p.Exe, p.Hash)
