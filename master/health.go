@@ -22,7 +22,23 @@ func (m *Master) health(ctx context.Context) (string, error) {
 	if err := m.names.MayChange(); err != nil {
 		said = append(said, err.Error())
 	}
+	said = append(said, m.wounds()...)
 	return strings.Join(said, "; "), nil
+}
+
+// wounds lists what was missing on disk when this master began, and what the history lacks.
+func (m *Master) wounds() (list []string) {
+	for _, cut := range []string{m.names.Cut(), m.log.journal.Cut()} {
+		if cut != "" {
+			list = append(list, cut)
+		}
+	}
+	if h, err := m.history(); err != nil {
+		list = append(list, err.Error())
+	} else if p := h.Problem(); p != nil {
+		list = append(list, "history: "+strings.ReplaceAll(p.Error(), "\n", "; "))
+	}
+	return list
 }
 
 // withRivals adds to a list of workers those that obey another master.
