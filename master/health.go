@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -41,8 +42,9 @@ func (m *Master) wounds() (list []string) {
 	return list
 }
 
-// withRivals adds to a list of workers those that obey another master.
-func (m *Master) withRivals(list []wire.NodeStatus) []wire.NodeStatus {
+// nodes lists the workers, also those that obey another master.
+func (m *Master) nodes(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
+	list, err := ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.jobs.Nodes(now), nil })
 	for node, seen := range m.names.Rivals() {
 		i := slices.IndexFunc(list, func(s wire.NodeStatus) bool { return s.Node == node })
 		if i < 0 {
@@ -51,5 +53,5 @@ func (m *Master) withRivals(list []wire.NodeStatus) []wire.NodeStatus {
 		list[i].State = "refused"
 		list[i].Sick = fmt.Sprintf("it has obeyed another master, of epoch %d (this one: %d); see the master's log", seen.Epoch, m.names.Epoch())
 	}
-	return list
+	return list, err
 }
