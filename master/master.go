@@ -245,6 +245,9 @@ func (m *Master) openJobs() error {
 	}
 	m.noteLimits()
 	m.openPast()
+	for _, what := range m.wounds() {
+		m.cfg.Log.Warn("something was missing on disk", "what", what)
+	}
 	m.restoreScript()
 	m.jobs.Resume(m.now())
 	m.readers.set(m.jobs.Readers())

@@ -26,10 +26,7 @@ func (m *Master) routes() {
 			return wire.Text{Text: text}, err
 		})
 	})
-	rpc.Handle(m.server, api.NodeList, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
-		list, err := ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.jobs.Nodes(now), nil })
-		return m.withRivals(list), err
-	})
+	rpc.Handle(m.server, api.NodeList, m.nodes)
 	rpc.Handle(m.server, api.Health, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
 		text, err := m.health(ctx)
 		return wire.Text{Text: text}, err

@@ -192,6 +192,9 @@ func (s *Service) CheckpointError() error {
 	return s.saveErr
 }
 
+// Cut says what was missing at the end of the journal; "" if nothing was.
+func (s *Service) Cut() string { return s.journal.Cut() }
+
 // Epoch returns the number of this opening of the namespace; it only grows.
 func (s *Service) Epoch() uint64 { return s.self.Epoch }
 

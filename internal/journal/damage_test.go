@@ -53,6 +53,13 @@ func TestTornTail(t *testing.T) {
 		j, got, err := reopen(m, roomy, 1)
 		must(t, err)
 		check(t, got, 1, whole)
+		lost := at - headerLen
+		if whole > 0 {
+			lost = at - ends[whole-1]
+		}
+		if said := strings.Contains(j.Cut(), fmt.Sprintf("%s ended in the middle of record %d: its last %d bytes", segmentName(1), whole+1, lost)); said != (lost > 0) {
+			t.Fatalf("cut at %d, %d bytes behind the last record: says %q", at, lost, j.Cut())
+		}
 		fill(t, j, whole+1, whole+1) // and it goes on from there
 		must(t, j.Close())
 		_, got, err = reopen(m, roomy, 1)

@@ -29,7 +29,8 @@ type Journal struct {
 	leading bool   // a goroutine writes and syncs for all; only it uses file and size
 	err     error  // why the journal refuses everything
 	closed  bool
-	low     bool // the reserve is missing
+	low     bool   // the reserve is missing
+	cut     string // what opening cut off; "" for nothing
 	segs    []segment
 	file    disk.File
 	size    int64
@@ -262,6 +263,9 @@ func (j *Journal) DropBefore(seq uint64) error {
 	}
 	return j.fs.SyncDir(j.dir)
 }
+
+// Cut says what was cut off when the journal was opened, because it ended in the middle of a record; "" if nothing was.
+func (j *Journal) Cut() string { return j.cut }
 
 // Segments returns how many files there are.
 func (j *Journal) Segments() int {

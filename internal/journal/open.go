@@ -177,6 +177,7 @@ func (j *Journal) loadSegment(seg segment, end, from uint64, fn func(uint64, []b
 		if err := f.Truncate(int64(at)); err != nil {
 			return 0, err
 		}
+		j.cut = fmt.Sprintf("journal %s ended in the middle of record %d: its last %d bytes are cut off. A crash leaves that, and nothing that was acknowledged; without a crash, the file was damaged or cut", seg.name, next, len(data)-at)
 	}
 	if last {
 		j.size = int64(at)

@@ -17,7 +17,7 @@ const Version = 1
 
 // The first byte of a key.
 const (
-	metaKey  = 'm' // m format, m applied
+	metaKey  = 'm' // m format, m applied, m number of jobs
 	jobKey   = 'j' // j NUMBER
 	eventKey = 'e' // e NUMBER RECORD EPOCH COUNT
 	textKey  = 't' // t SUM
@@ -26,6 +26,7 @@ const (
 var (
 	formatKey  = []byte{metaKey, 'f'}
 	appliedKey = []byte{metaKey, 'a'}
+	jobsKey    = []byte{metaKey, 'j'}
 )
 
 // number returns the number of a job, or 0 if the id is not a job's.

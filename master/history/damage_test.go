@@ -3,7 +3,9 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -266,4 +268,79 @@ func TestNodeOfAnAttempt(t *testing.T) {
 			t.Errorf("%s: %q", what, a.Node)
 		}
 	}
+}
+
+// TestLostJobsAreTold: the list of the store's files is cut at any place, so that some of them and their jobs are gone.
+// The history is refused, or it opens with the rest and says how much is missing.
+func TestLostJobsAreTold(t *testing.T) {
+	l, fs := &log{}, vfs.NewCrashableMem()
+	const jobs = 8
+	s := open(t, configOf(l, fs))
+	for n := 1; n <= jobs; n++ { // every second one fills the store's memory, so that it writes a file
+		events := life(n, 1)
+		events[2].Text = strings.Repeat("long ", 400_000)
+		s.Add(l.add(events...))
+		caughtUp(t, s, l)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.first = int(l.durable()) // what the history has, a snapshot replaces
+	name, list := manifest(t, fs)
+	told := 0
+	for at := 0; at < len(list); at += 1 + len(list)/12 {
+		if err := replace(fs, name, list[:at]); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(configOf(l, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})))
+		if err != nil {
+			continue // it is refused by name
+		}
+		caughtUp(t, s, l)
+		got, err := s.Jobs(wire.PastQuery{})
+		if len(got.Jobs) < jobs {
+			told++
+		}
+		if err != nil || len(got.Jobs) < jobs && !strings.Contains(got.Problem, "missing") && !strings.Contains(got.Problem, "in neither journal nor history") {
+			t.Errorf("cut at %d of %d: %d of %d jobs, %q, %v", at, len(list), len(got.Jobs), jobs, got.Problem, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if told == 0 {
+		t.Error("no cut loses a job without being refused")
+	}
+}
+
+// manifest returns the newest list of the store's files.
+func manifest(t *testing.T, fs *vfs.MemFS) (name string, data []byte) {
+	t.Helper()
+	names, err := fs.List("history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, "MANIFEST-") {
+			name = max(name, fs.PathJoin("history", n))
+		}
+	}
+	f, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if data, err = io.ReadAll(f); err != nil {
+		t.Fatal(err)
+	}
+	return name, data
+}
+
+func replace(fs *vfs.MemFS, name string, data []byte) error {
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

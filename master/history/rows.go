@@ -120,6 +120,9 @@ func (s *Store) remove(jobs []uint64) error {
 			return err
 		}
 	}
+	if err := s.putJobs(b, s.jobs-len(jobs)); err != nil {
+		return err
+	}
 	if err := b.Commit(pebble.NoSync); err != nil {
 		return err
 	}

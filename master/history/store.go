@@ -26,6 +26,7 @@ type Store struct {
 	behind  bool   // the queue lacks entries that must be read from the journal
 	dropped int64  // entries that were lost for good
 	applied uint64 // the last record of the journal that is in the store
+	missing error  // what was missing at the start
 	why     error
 	closed  bool
 	used    map[string]int64 // bytes of ended jobs, by user
@@ -97,7 +98,30 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
+	if err := s.count(); err != nil {
+		return err
+	}
 	return s.loadTexts()
+}
+
+// count compares the jobs that there are with how many the last batch left. A version before this one did not count.
+func (s *Store) count() error {
+	jobs, err := s.meta(jobsKey)
+	if err != nil {
+		return err
+	}
+	if missing := int64(jobs) - int64(s.jobs); missing > 0 {
+		s.lose(wire.Errorf(wire.Corrupt, "%d of %d jobs are missing: files of the history were damaged or cut", missing, jobs))
+	}
+	return nil
+}
+
+// lose notes that something is gone for good.
+func (s *Store) lose(what error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missing = errors.Join(s.missing, what)
+	s.cfg.Log.Error("history", "lost", what)
 }
 
 // meta returns a stored number, or 0 if it is not there.
@@ -197,10 +221,13 @@ func (s *Store) die(err error) {
 func (s *Store) Problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why == nil && s.dropped > 0 {
-		return fmt.Errorf("%d events of attempts are missing: there were more than could be written", s.dropped)
+	if s.why != nil {
+		return s.why
 	}
-	return s.why
+	if s.dropped > 0 {
+		return errors.Join(s.missing, fmt.Errorf("%d events of attempts are missing: there were more than could be written", s.dropped))
+	}
+	return s.missing
 }
 
 // failed reports whether the store is dead.

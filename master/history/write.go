@@ -118,6 +118,12 @@ func (s *Store) writeAll() (ended bool, err error) {
 // catchUp reads the journal up to the record to.
 func (s *Store) catchUp(to uint64) error {
 	from := s.Applied() + 1
+	if to+1 < from {
+		s.lose(wire.Errorf(wire.Corrupt, "the jobs' journal ends at record %d, the history has been written up to %d: the journal was cut", to, from-1))
+		s.mu.Lock()
+		s.applied = to // records of these numbers will come again
+		s.mu.Unlock()
+	}
 	if to < from {
 		return nil
 	}
@@ -139,7 +145,7 @@ func (s *Store) catchUp(to uint64) error {
 		return err
 	}
 	if first > from {
-		s.cfg.Log.Warn("history: records of the journal are gone before they were written", "from", from, "to", first-1)
+		s.lose(wire.Errorf(wire.Corrupt, "records %d to %d of the jobs' journal are in neither journal nor history", from, first-1))
 	}
 	_, err = s.write(batch, to)
 	return err
@@ -212,10 +218,18 @@ func (s *Store) commit(b *pebble.Batch, rows map[uint64]*wire.PastJob, applied u
 			return err
 		}
 	}
+	if err := s.putJobs(b, s.jobs); err != nil {
+		return err
+	}
 	if err := b.Set(appliedKey, binary.BigEndian.AppendUint64(nil, applied), nil); err != nil {
 		return err
 	}
 	return b.Commit(pebble.Sync) // walFS decides whether this reaches the disk
+}
+
+// putJobs notes how many jobs there are, in the newest batch: what is lost of older ones shows in that.
+func (s *Store) putJobs(b *pebble.Batch, n int) error {
+	return b.Set(jobsKey, binary.BigEndian.AppendUint64(nil, uint64(n)), nil)
 }
 
 // Keep makes what is written durable and returns the record of the journal below which the store needs nothing. A store
