@@ -45,6 +45,9 @@ func (m *Master) routeMetrics() {
 	m.server.HandleHTTP("GET /metrics", rule, rpc.Control, func(w http.ResponseWriter, r *http.Request, _ rpc.Caller) { e.ServeHTTP(w, r) })
 	m.server.HandleHTTP("GET /healthz", rpc.Anyone, rpc.Control, func(w http.ResponseWriter, r *http.Request, _ rpc.Caller) {
 		_, err := ask(r.Context(), m, func(time.Duration) (none, error) { return none{}, nil })
+		if err == nil {
+			err = m.room()
+		}
 		metrics.Health(w, err)
 	})
 }
