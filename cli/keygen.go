@@ -125,9 +125,9 @@ func newRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke USER",
 		Short: "Make the certificates that a user has now good for nothing",
-		Long: `Notes in the key file that the certificates that a user has now, and those of the user's tasks, are revoked. Daemons that
-use this file follow within seconds; give the others a copy. Connections that are open are refused, too. A certificate
-that millrace cluster cert makes later is good again. Jobs of the user go on, unless --cancel-jobs ends them.`,
+		Long: `Notes in the key file that the certificates that a user has now are revoked. Daemons that use this file follow within
+seconds; give the others a copy. Connections that are open are refused, too. A certificate that millrace cluster cert
+makes later is good again. Jobs of the user go on, with all that they may do, unless --cancel-jobs ends them.`,
 		Example: "  millrace cluster revoke ann --key cluster.key --cancel-jobs --master 10.0.0.1:7070",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -133,6 +133,47 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
+// TestKeyIsChangedUnderPrograms: a program that runs while the cluster's key is changed, until the old one is good for nothing, is given a certificate of the new key: the reduce writes its output by connections
+// of its own, in its first attempt.
+func TestKeyIsChangedUnderPrograms(t *testing.T) {
+	require.Faults(t)
+	t.Parallel()
+	old, next := secure.Generate(), secure.Generate()
+	k := startWithKeys(t, old, "w1", "w2")
+	k.put("/in", text(t, 1000))
+	id, err := k.cl.Submit(t.Context(), wire.JobSpec{Name: "waits", Stages: 1, Program: wire.Program{Builtin: "streaming", Args: []string{
+		"--mapper", "cat", "--reducer", "cat; sleep 20",
+		"--input", "dfs:/in", "--output", "dfs:/out", "--reducers", "1",
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.wait("the reduce runs", func() bool { return k.status(id).Reduces.Running == 1 })
+	k.change(old+"\n"+next, next+"\n"+old, next)
+	if k.status(id).State.Ended() {
+		t.Fatal("the job ended before the key was changed: nothing is seen here")
+	}
+	if s := k.finish(id); s.State != wire.Succeeded || s.Retries != 0 || s.LastError != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// change gives the nodes one text of the key after the other.
+func (k *keyed) change(texts ...string) {
+	k.t.Helper()
+	for step, text := range texts {
+		if err := k.key.Replace(text); err != nil {
+			k.t.Fatal(err)
+		}
+		for _, n := range k.nodes {
+			k.write(n, text)
+			k.wait(n+" has taken the key in", func() bool {
+				return strings.Count(k.log(n), "the cluster's key has changed") >= step+1
+			})
+		}
+	}
+}
+
 // TestRevokedUsersJobs: who is revoked gets nowhere any more; jobs that they have go on, or end with --cancel-jobs. Jobs of others go on.
 func TestRevokedUsersJobs(t *testing.T) {
 	t.Parallel()
@@ -173,5 +214,35 @@ func TestRevokedUsersJobs(t *testing.T) {
 		if s := k.status(id); s.State.Ended() {
 			t.Errorf("%s has ended: %+v", id, s)
 		}
+	}
+}
+
+// TestRevokedUsersReduces: a job of a user who is revoked in its middle goes on to its end: programs that run and programs that start fetch, read and write for it.
+func TestRevokedUsersReduces(t *testing.T) {
+	t.Parallel()
+	k := startWithKeys(t, secure.Generate(), "w1", "w2")
+	pem, err := k.key.PEM(secure.User, "gus", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.New(client.Config{Master: k.addr, Cert: pem, Patience: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	k.put("/in", text(t, 30_000))
+	id, err := cl.Submit(t.Context(), wire.JobSpec{Name: "goes on", Stages: 1, Program: wire.Program{Builtin: "streaming", Args: []string{
+		"--mapper", "sleep 2; cat", "--reducer", "cat", "--input", "dfs:/in", "--output", "dfs:/user/gus/out", "--reducers", "2", "--split-bytes", "3000",
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.wait("maps run", func() bool { return k.status(id).Maps.Running > 0 })
+	for _, n := range k.nodes {
+		k.cli(0, "cluster", "revoke", "gus", "--key", k.file(n))
+	}
+	k.wait("gus is refused", func() bool { _, err := cl.Jobs(t.Context()); return err != nil && wire.KindOf(err) == wire.Denied })
+	if s := k.finish(id); s.State != wire.Succeeded || s.Retries != 0 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,8 +253,8 @@ func TestTwoMasters(t *testing.T) {
 	}
 }
 
-// TestMasterDiskFull is FAULTS row 24: names and jobs are refused with the reason, files are read, and
-// all goes on when there is room.
+// TestMasterDiskFull is FAULTS row 24: names and jobs are refused with the reason, files are read, the master says that it is not well, a job that runs
+// waits, and all goes on when there is room.
 func TestMasterDiskFull(t *testing.T) {
 	t.Parallel()
 	require.Faults(t)
@@ -289,12 +290,23 @@ func TestMasterDiskFull(t *testing.T) {
 		t.Fatalf("on a full disk: %v", err)
 	}
 	p.wantFile("/file", []byte("content"))
+	if code, text := p.healthz(); code != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") {
+		t.Errorf("on a full disk the master says of itself: %d %s", code, text)
+	}
+	p.wait("the job says why it waits", func() bool {
+		why, err := p.cl.Why(t.Context(), running)
+		return err == nil && strings.Contains(why, "the master has no room") && p.status(running).State == wire.Running
+	})
 	if err := os.Remove(hog); err != nil {
 		t.Fatal(err)
 	}
 	p.wait("changes are accepted again", func() bool { return p.cl.DFS().Mkdir(t.Context(), "/again", true) == nil })
-	// Its driver may have failed meanwhile: it has files to make. But it has ended, and the master lives.
-	t.Logf("the job that ran: %s", p.finish(running).State)
+	if s := p.finish(running); s.State != wire.Succeeded {
+		t.Errorf("the job that ran: %+v", s)
+	}
+	if code, text := p.healthz(); code != http.StatusOK {
+		t.Errorf("when there is room: %d %s", code, text)
+	}
 	p.wait("jobs are accepted again", func() bool {
 		return p.trySubmit("synthetic", "--maps", "2", "--reduces", "1", "--map-time", "1ms", "--reduce-time", "1ms", "--output", "dfs:/accepted") == nil
 	})
@@ -316,6 +328,21 @@ func TestMasterDiskFull(t *testing.T) {
 		return err == nil && len(again) == len(list)
 	})
 	p.wantFile("/file", []byte("content"))
+}
+
+// healthz asks the master whether it is well.
+func (p *processes) healthz() (code int, text string) {
+	p.t.Helper()
+	resp, err := http.Get("http://" + p.addr + "/healthz")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
 }
 
 // fill writes a file until nothing more fits.

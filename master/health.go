@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ func (m *Master) health(ctx context.Context) (string, error) {
 	if _, err := ask(ctx, m, func(time.Duration) (none, error) { return none{}, nil }); err != nil {
 		return "", err
 	}
-	if err := m.names.InCharge(); err != nil {
+	if err := cmp.Or(m.names.InCharge(), m.room()); err != nil {
 		return "", err
 	}
 	said := []string{"master is well"}

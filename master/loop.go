@@ -212,6 +212,7 @@ func (m *Master) ticker() {
 		case <-t.C:
 		}
 		m.do(func(now time.Duration) {
+			m.pause(now)
 			m.jobs.Tick(now)
 			m.probe(now)
 			m.showAll(now)

@@ -20,7 +20,7 @@ func (m *Master) plans(ctx context.Context, c rpc.Caller, r wire.PlanRequest) (w
 		}
 	}
 	if len(r.Jobs) > 0 {
-		if err := m.log.journal.Room(); err != nil {
+		if err := m.room(); err != nil {
 			return wire.Plans{}, wire.Errorf(wire.KindOf(err), "no announcement is taken: %w", err)
 		}
 	}

@@ -35,6 +35,9 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 func (m *Master) held(ctx context.Context, r *wire.Report) (wire.Answer, error) {
 	p := &parked{make(chan wire.Answer, 1), make(chan error, 1), r.Session}
 	ok := m.do(func(now time.Duration) {
+		if failed(r) {
+			m.pause(now) // they may have failed for want of room, since the last tick
+		}
 		ans, err := m.jobs.Report(now, r, m.durable())
 		if err != nil {
 			p.refused <- err

@@ -69,7 +69,12 @@ func (m *Master) routeTasks() {
 		if err := ownJob(c, r.ID.Job); err != nil {
 			return none{}, err
 		}
-		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.jobs.Commit(now, r.ID, r.Problem) })
+		return ask(ctx, m, func(now time.Duration) (none, error) {
+			if r.Problem != "" {
+				m.pause(now) // as for attempts that have failed
+			}
+			return none{}, m.jobs.Commit(now, r.ID, r.Problem)
+		})
 	})
 }
 

@@ -63,7 +63,7 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	if err := m.checkSpec(ctx, &spec); err != nil {
 		return wire.Submitted{}, err
 	}
-	if err := m.log.journal.Room(); err != nil {
+	if err := m.room(); err != nil {
 		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
 	}
 	if err := m.names.MayChange(); err != nil {

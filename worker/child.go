@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,7 +90,9 @@ type childRun struct {
 	logs    *cappedLog
 	sandbox *sandbox
 
-	computes bool // as the child says
+	own      *secure.Issuer // of the child's certificate; nil without a key
+	told     string         // the certificate in its order
+	computes bool           // as the child says
 
 	mu     sync.Mutex // guards the fields below
 	last   time.Time  // of the last sign of life
@@ -133,24 +134,30 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
 	}
 	defer words.Close()
+	in, orders, err := os.Pipe()
+	if err != nil {
+		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", errors.Join(err, theirs.Close())
+	}
 	cmd := exec.Command(exe.Name(), args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(order), c.logs, c.logs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, c.logs, c.logs
 	cmd.Env = append(c.sandbox.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
 	cmd.WaitDelay = 5 * time.Second
 	err = c.sandbox.start(cmd, exe, theirs)
-	_ = theirs.Close() // the child has its own
+	_, _ = theirs.Close(), in.Close() // the child has its own
 	if err != nil {
-		return notStarted(c.l.ID, err), "", err
+		return notStarted(c.l.ID, err), "", errors.Join(err, orders.Close())
 	}
 	c.last = time.Now()
 	done := make(chan struct{})
 	var guards sync.WaitGroup
 	guards.Go(func() { c.guard(ctx, done) })
+	guards.Go(func() { c.tell(orders, order, done) })
 	end, path, ok := c.listen(words)
 	c.computing(false)
 	c.w.childGone(c.l.ID)
 	werr := c.reap(cmd)
 	close(done)
+	_ = orders.Close() // ends what nobody reads
 	guards.Wait()
 	if err := c.sandbox.sweep(); err != nil { // before anything looks at the output
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
@@ -187,6 +194,7 @@ func (c *childRun) order() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.told = cred
 	links, err := c.sandbox.lend(c.w.cfg.Emulate)
 	if err != nil {
 		return nil, err
@@ -207,8 +215,39 @@ func (c *childRun) credential() (string, error) {
 	if c.w.cfg.Key == nil {
 		return "", nil
 	}
-	pem, err := c.w.cfg.Key.PEM(secure.Task, string(c.l.ID.Job), c.l.Spec.User)
-	return string(pem), err
+	if c.own == nil {
+		c.own = c.w.cfg.Key.Issuer(secure.Task, string(c.l.ID.Job), c.l.Spec.User)
+	}
+	text, err := c.own.Text()
+	return string(text), err
+}
+
+// credentialEvery is how often a child's certificate is looked at.
+const credentialEvery = 2 * time.Second
+
+// tell gives the child its order, and each certificate that replaces its own: half of the old one's life may be over, the
+// cluster's key may have changed, or the clock been set.
+func (c *childRun) tell(to io.Writer, order []byte, done <-chan struct{}) {
+	_, err := to.Write(order) // if it fails, the child does not want to know
+	if c.own == nil {
+		return
+	}
+	t := time.NewTicker(credentialEvery)
+	defer t.Stop()
+	for last := c.told; err == nil; {
+		changed := c.w.cfg.Key.Changed()
+		select {
+		case <-done:
+			return
+		case <-changed:
+		case <-t.C:
+		}
+		var text string
+		if text, err = c.credential(); err == nil && text != last {
+			last = text
+			err = json.NewEncoder(to).Encode(attempt.Credential{Text: text})
+		}
+	}
 }
 
 // maxWord bounds the length of one word. All counters with the longest names, errors and bad records fit.

@@ -185,6 +185,9 @@ func (s *Service) saver() {
 	}
 }
 
+// Room returns an error of kind NoSpace while the disk is full, or almost full.
+func (s *Service) Room() error { return s.journal.Room() }
+
 // CheckpointError returns the error of the last checkpoint, if any. The journal then grows until one succeeds.
 func (s *Service) CheckpointError() error {
 	s.saving.Lock()

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/millrace/millrace/internal/rpc"
 )
@@ -14,7 +15,7 @@ import (
 // cluster's key.
 func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 	a := k.current()
-	cert, err := a.issue(r, name, on)
+	cert, err := a.issue(r, name, on, k.clock())
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +69,54 @@ var errNoCert = errors.New("not a certificate of a cluster (millrace cluster cer
 
 // FromPEM returns how the owner of such a text calls nodes.
 func FromPEM(text []byte) (rpc.ClientConfig, error) {
-	var cert tls.Certificate
-	roots := x509.NewCertPool()
+	h, err := Hold(text)
+	if err != nil {
+		return rpc.ClientConfig{}, err
+	}
+	return h.Client(), nil
+}
+
+// A Holder has such a text, which may be replaced while it is in use.
+type Holder struct {
+	mu    sync.Mutex // guards the fields below
+	cert  *tls.Certificate
+	roots *x509.CertPool
+}
+
+// Hold returns the holder of a text.
+func Hold(text []byte) (*Holder, error) {
+	h := &Holder{}
+	return h, h.Replace(text)
+}
+
+// Replace takes another text for connections to come. A bad one changes nothing.
+func (h *Holder) Replace(text []byte) error {
+	cert, roots, err := fromText(text)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cert, h.roots = cert, roots
+	return nil
+}
+
+// Client returns how the holder calls nodes.
+func (h *Holder) Client() rpc.ClientConfig {
+	return clientConfig(func() (*tls.Certificate, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.cert, nil
+	}, func() *x509.CertPool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.roots
+	}, wallClock)
+}
+
+// fromText returns the certificate and the authorities of a text.
+func fromText(text []byte) (*tls.Certificate, *x509.CertPool, error) {
+	cert, roots := &tls.Certificate{}, x509.NewCertPool()
 	for {
 		b, rest := pem.Decode(text)
 		if b == nil {
@@ -82,19 +129,19 @@ func FromPEM(text []byte) (rpc.ClientConfig, error) {
 		case b.Type == "CERTIFICATE":
 			ca, err := x509.ParseCertificate(b.Bytes)
 			if err != nil {
-				return rpc.ClientConfig{}, fmt.Errorf("the authority's certificate: %w", err)
+				return nil, nil, fmt.Errorf("the authority's certificate: %w", err)
 			}
 			roots.AddCert(ca)
 		case b.Type == "PRIVATE KEY":
 			key, err := x509.ParsePKCS8PrivateKey(b.Bytes)
 			if err != nil {
-				return rpc.ClientConfig{}, fmt.Errorf("the private key: %w", err)
+				return nil, nil, fmt.Errorf("the private key: %w", err)
 			}
 			cert.PrivateKey = key
 		}
 	}
 	if len(cert.Certificate) == 0 || cert.PrivateKey == nil {
-		return rpc.ClientConfig{}, errNoCert
+		return nil, nil, errNoCert
 	}
-	return clientConfig(func() (*tls.Certificate, error) { return &cert, nil }, func() *x509.CertPool { return roots }), nil
+	return cert, roots, nil
 }

@@ -63,6 +63,6 @@ func (k *Key) Renew(c rpc.Caller, r wire.RenewRequest, now time.Time) (wire.Rene
 		return wire.Renewed{}, err
 	}
 	a := k.current()
-	der, err := a.sign(role, c.User, "", r.Public)
+	der, err := a.sign(role, c.User, "", r.Public, now)
 	return wire.Renewed{Cert: der, Authorities: a.raw()}, err
 }

@@ -55,7 +55,7 @@ func CheckUser(name string) error {
 	return fmt.Errorf("user %.40q: not a name: it %s", name, why)
 }
 
-// Revoke records in a key file that the present certificates of a user, and those of the user's tasks, are revoked.
+// Revoke records in a key file that the present certificates of a user are revoked.
 func Revoke(file, user string, now time.Time) (err error) {
 	if user == "" || len(user) > wire.MaxName || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return fmt.Errorf("user %.40q: not a name", user)
@@ -74,9 +74,10 @@ func Revoke(file, user string, now time.Time) (err error) {
 	return f.Sync()
 }
 
-// refuses returns why a caller with a verified certificate is no longer served.
+// refuses returns why a caller with a verified certificate is no longer served. The certificate of a task is good for
+// what its job may do, and as long as the job runs: who ends the job ends it.
 func (k *Key) refuses(c rpc.Caller) error {
-	if at, ok := k.current().revoked[c.User]; ok && c.Node == "" && c.Issued <= at {
+	if at, ok := k.current().revoked[c.User]; ok && c.Node == "" && c.Job == "" && c.Issued <= at {
 		return wire.Errorf(wire.Denied, "the certificates that user %s had until %s are revoked: ask an administrator for a new one",
 			c.User, time.Unix(at, 0).UTC().Format(time.RFC3339))
 	}

@@ -42,26 +42,53 @@ func (k *Key) Changed() <-chan struct{} {
 	return k.changed
 }
 
-// issuer returns a function that makes a certificate, and a new one when the key has changed or half of its life is
-// over.
-func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
-	var mu sync.Mutex // guards by, cert and renew
-	var by *authority
-	var cert tls.Certificate
-	var renew time.Time
-	return func() (*tls.Certificate, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if a := k.current(); a != by || time.Now().After(renew) {
-			c, err := a.issue(r, name, on)
-			if err != nil {
-				return nil, err
-			}
-			by, cert, renew = a, c, time.Now().Add(lives[r]/2)
-		}
-		c := cert
-		return &c, nil
+// An Issuer has a certificate for one holder, and makes a new one when it is due.
+type Issuer struct {
+	key      *Key
+	role     Role
+	name, on string
+
+	mu   sync.Mutex // guards the fields below
+	by   *authority
+	cert tls.Certificate
+	made time.Time
+}
+
+// Issuer returns one for a role; name and on are as for Issue.
+func (k *Key) Issuer(r Role, name, on string) *Issuer {
+	return &Issuer{key: k, role: r, name: name, on: on}
+}
+
+// Certificate returns a certificate: a new one if the key has changed, or if by the wall clock half of the last one's life
+// is over or it was made in the future. It is asked for each handshake, so after one that failed for the dates, too. Only
+// the wall clock will do: peers judge certificates by theirs, and the monotonic one does not notice that a machine's time
+// has been set.
+func (i *Issuer) Certificate() (*tls.Certificate, error) {
+	c, _, err := i.present()
+	return &c, err
+}
+
+// Text returns the certificate as a text for Hold.
+func (i *Issuer) Text() ([]byte, error) {
+	c, by, err := i.present()
+	if err != nil {
+		return nil, err
 	}
+	return textOf(c.Certificate[0], c.PrivateKey, by.raw())
+}
+
+func (i *Issuer) present() (tls.Certificate, *authority, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := i.key.clock()
+	if a := i.key.current(); a != i.by || now.Before(i.made) || now.Sub(i.made) > lives[i.role]/2 {
+		c, err := a.issue(i.role, i.name, i.on, now)
+		if err != nil {
+			return c, nil, err
+		}
+		i.by, i.cert, i.made = a, c, now
+	}
+	return i.cert, i.by, nil
 }
 
 // Follow replaces the key when its file changes, until ctx ends, and calls tell with the result. It looks at this

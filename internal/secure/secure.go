@@ -31,8 +31,9 @@ import (
 
 // A Key is the secret of a cluster. It can be replaced while in use: see Replace.
 type Key struct {
-	file string // the file it was loaded from, or ""
-	text []byte // the content of that file
+	file  string           // the file it was loaded from, or ""
+	text  []byte           // the content of that file
+	clock func() time.Time // the wall clock, by which certificates are made and judged
 
 	mu      sync.Mutex // guards the fields below
 	now     *authority
@@ -62,13 +63,19 @@ func Generate() string {
 }
 
 // Parse parses the text of a key: one line, or several while the key is being changed.
-func Parse(text string) (*Key, error) {
+func Parse(text string) (*Key, error) { return ParseAt(text, wallClock) }
+
+// ParseAt is Parse for a key that makes and judges certificates by another clock than this machine's.
+func ParseAt(text string, clock func() time.Time) (*Key, error) {
 	a, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return &Key{now: a, changed: make(chan struct{})}, nil
+	return &Key{clock: clock, now: a, changed: make(chan struct{})}, nil
 }
+
+// wallClock returns the time of day without the monotonic clock, which differences of times would use.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // maxKeys is how many keys a file may hold.
 const maxKeys = 8
@@ -183,7 +190,7 @@ const (
 	Task  Role = "task"  // an attempt: its name is its job's id
 )
 
-// lives is how long certificates are valid. Whoever has the key makes a new one at half of that.
+// lives is how long certificates are valid. An Issuer makes a new one at half of that.
 var lives = map[Role]time.Duration{Node: 30 * day, User: 365 * day, Admin: 365 * day, Task: 7 * day}
 
 const day = 24 * time.Hour
@@ -194,15 +201,15 @@ const skew = 24 * time.Hour
 
 // Issue makes a certificate. on is the user on whose behalf a task works.
 func (k *Key) Issue(r Role, name, on string) (tls.Certificate, error) {
-	return k.current().issue(r, name, on)
+	return k.current().issue(r, name, on, k.clock())
 }
 
-func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
+func (a *authority) issue(r Role, name, on string, now time.Time) (tls.Certificate, error) {
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	der, err := a.sign(r, name, on, pub)
+	der, err := a.sign(r, name, on, pub, now)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -210,7 +217,7 @@ func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 }
 
 // sign makes a certificate for the owner of a public key.
-func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte, error) {
+func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey, now time.Time) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
@@ -220,7 +227,7 @@ func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte
 		subject.Organization = []string{on}
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-skew), NotAfter: time.Now().Add(lives[r]),
+		SerialNumber: serial, Subject: subject, NotBefore: now.Add(-skew), NotAfter: now.Add(lives[r]),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	return x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
@@ -228,16 +235,21 @@ func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte
 
 // verify returns the check of a peer's certificate against an authority; want, if not empty, is the role it must
 // have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
-func verify(roots func() *x509.CertPool, want Role) func(tls.ConnectionState) error {
+func verify(roots func() *x509.CertPool, clock func() time.Time, want Role) func(tls.ConnectionState) error {
 	return func(cs tls.ConnectionState) error {
 		if len(cs.PeerCertificates) == 0 {
 			return errors.New("the peer shows no certificate")
 		}
-		leaf := cs.PeerCertificates[0]
-		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
-			if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-				return fmt.Errorf("%w: is --key, or MILLRACE_KEY, the key of its cluster?", rpc.ErrStranger)
-			}
+		leaf, now := cs.PeerCertificates[0], clock()
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+			return fmt.Errorf("%w: is --key, or MILLRACE_KEY, the key of its cluster?", rpc.ErrStranger)
+		}
+		if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok && bad.Reason == x509.Expired {
+			return fmt.Errorf("the peer's certificate is good from %s until %s, and here it is %s: if one of the two clocks is wrong, set it",
+				leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		}
+		if err != nil {
 			return fmt.Errorf("the peer does not belong to this cluster: %w", err)
 		}
 		if want != "" && roleOf(leaf) != want {
@@ -256,34 +268,34 @@ func roleOf(c *x509.Certificate) Role {
 
 // Server returns how a node of this name serves.
 func (k *Key) Server(node string) (rpc.ServerConfig, error) {
-	cert := k.issuer(Node, node, "")
-	if _, err := cert(); err != nil {
+	own := k.Issuer(Node, node, "")
+	if _, err := own.Certificate(); err != nil {
 		return rpc.ServerConfig{}, err
 	}
 	return rpc.ServerConfig{Authenticate: identify, Revoked: k.refuses, TLS: &tls.Config{
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert() },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.Certificate() },
 		MinVersion:     tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
-		VerifyConnection: verify(k.roots, ""), NextProtos: []string{"http/1.1"},
+		VerifyConnection: verify(k.roots, k.clock, ""), NextProtos: []string{"http/1.1"},
 	}}, nil
 }
 
 // Client returns how a role calls nodes.
 func (k *Key) Client(r Role, name, on string) (rpc.ClientConfig, error) {
-	cert := k.issuer(r, name, on)
-	if _, err := cert(); err != nil {
+	own := k.Issuer(r, name, on)
+	if _, err := own.Certificate(); err != nil {
 		return rpc.ClientConfig{}, err
 	}
-	return clientConfig(cert, k.roots), nil
+	return clientConfig(own.Certificate, k.roots, k.clock), nil
 }
 
 func (k *Key) roots() *x509.CertPool { return k.current().roots }
 
-func clientConfig(cert func() (*tls.Certificate, error), roots func() *x509.CertPool) rpc.ClientConfig {
+func clientConfig(cert func() (*tls.Certificate, error), roots func() *x509.CertPool, clock func() time.Time) rpc.ClientConfig {
 	return rpc.ClientConfig{TLS: &tls.Config{
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert() },
 		MinVersion:           tls.VersionTLS13, NextProtos: []string{"http/1.1"},
 		InsecureSkipVerify: true, // the name of the machine; verify checks everything else
-		VerifyConnection:   verify(roots, Node),
+		VerifyConnection:   verify(roots, clock, Node),
 	}}
 }
 

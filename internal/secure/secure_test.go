@@ -285,7 +285,7 @@ func TestCertificatesLast(t *testing.T) {
 	}
 }
 
-// TestWhoIsRefused: certificates of the time of a revocation and before are refused, for users and their tasks; later ones, others and nodes are not. Who
+// TestWhoIsRefused: certificates of users of the time of a revocation and before are refused; later ones, others, nodes and tasks, which end with their jobs, are not. Who
 // shows no certificate is nobody.
 func TestWhoIsRefused(t *testing.T) {
 	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
@@ -293,7 +293,7 @@ func TestWhoIsRefused(t *testing.T) {
 	cfg := must[rpc.ServerConfig](t)(k.Server("m1"))
 	for c, refused := range map[rpc.Caller]bool{
 		{User: "ann", Issued: at.Unix() - 1}: true, {User: "ann", Issued: at.Unix()}: true, {User: "ann", Issued: at.Unix() + 1}: false,
-		{User: "ann", Admin: true, Issued: at.Unix()}: true, {User: "ann", Job: "job-1", Issued: at.Unix()}: true,
+		{User: "ann", Admin: true, Issued: at.Unix()}: true, {User: "ann", Job: "job-1", Issued: at.Unix()}: false,
 		{User: "bob", Issued: at.Unix()}: false, {Node: "ann", Issued: at.Unix()}: false, {Node: "w1", User: "ann", Issued: at.Unix()}: false,
 	} {
 		if err := cfg.Revoked(c); (wire.KindOf(err) == wire.Denied && err != nil) != refused || !refused && err != nil {

@@ -227,6 +227,9 @@ func (c *Tracker) afterProgress(now time.Duration, st *stage, kind wire.TaskKind
 
 // taskFailed counts a failure that is the job's fault.
 func (c *Tracker) taskFailed(now time.Duration, n *node, a *attempt, e *wire.Ended) {
+	if !e.Final && c.spared(now, a, e.Error) {
+		return
+	}
 	st, t := a.st, &a.st.tasks(a.id.Kind)[a.id.Index]
 	t.failures++
 	st.lastError = e.Error
@@ -250,6 +253,9 @@ func (c *Tracker) taskFailed(now time.Duration, n *node, a *attempt, e *wire.End
 // machineFailed handles an attempt that its worker could not run, for want of a working disk, say. That is not the
 // job's fault, and the task runs elsewhere. But a task that fails so again and again ends its job, with the reason.
 func (c *Tracker) machineFailed(now time.Duration, n *node, a *attempt, e *wire.Ended) {
+	if c.spared(now, a, e.Error) {
+		return
+	}
 	st, losses := a.st, 0
 	c.lost(now, a, e.Error)
 	if set := st.tasks(a.id.Kind); set != nil {

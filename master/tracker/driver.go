@@ -103,6 +103,9 @@ func (c *Tracker) Commit(now time.Duration, id wire.AttemptID, problem string) e
 		return wire.Errorf(wire.Stale, "%s: %s", id, c.whyStopped(id))
 	}
 	st := driver.st
+	if problem != "" && c.pause != "" {
+		return nil // it is told to commit once more
+	}
 	if problem != "" {
 		c.failJob(now, st.job, "commit: "+problem)
 		return nil
@@ -128,7 +131,7 @@ func (c *Tracker) goOn(now time.Duration, next *stage, n *node) {
 	c.feed(now, scheduler.JobAdmitted(next.sid))
 	c.tell(now, wire.PastAdmitted, wire.AttemptID{Job: next.job.id, Stage: next.n}, nil, "")
 	v, t := c.engine.View(), scheduler.TaskID{Job: next.sid, Kind: scheduler.Driver}
-	if v.NodeState(n.id) != scheduler.NodeIsReady || !v.Fits(n.id, v.Job(next.sid), scheduler.Driver) {
+	if c.pause != "" || v.NodeState(n.id) != scheduler.NodeIsReady || !v.Fits(n.id, v.Job(next.sid), scheduler.Driver) {
 		return
 	}
 	if c.feed(now, scheduler.Launched(t, n.id, scheduler.Anywhere, false)) {
@@ -145,6 +148,9 @@ func (c *Tracker) driverEnded(now time.Duration, st *stage, a *attempt, e *wire.
 	}
 	if e.Lost {
 		c.machineFailed(now, a.node, a, e)
+		return
+	}
+	if !e.Final && c.spared(now, a, e.Error) {
 		return
 	}
 	c.detach(a)

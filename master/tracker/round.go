@@ -111,21 +111,21 @@ func (c *Tracker) progress(_ time.Duration, at scheduler.Attempt) (float64, bool
 
 // admit lets waiting jobs start their drivers.
 func (c *Tracker) admit(now time.Duration) {
-	if c.resumed {
+	if c.resumed && c.pause == "" {
 		c.round(now, drive.Round{Parts: drive.Admit})
 	}
 }
 
 // offerAll offers every node's room if there is something to run.
 func (c *Tracker) offerAll(now time.Duration) {
-	if c.resumed && now >= c.graceEnd {
+	if c.resumed && now >= c.graceEnd && c.pause == "" {
 		c.round(now, drive.Round{Parts: drive.Offer})
 	}
 }
 
 // offer asks the policies what to run on a node that may have room.
 func (c *Tracker) offer(now time.Duration, n *node) {
-	if c.resumed && now >= c.graceEnd {
+	if c.resumed && now >= c.graceEnd && c.pause == "" {
 		c.round(now, drive.Round{Parts: drive.Offer, Nodes: []topology.NodeID{n.id}})
 	}
 }

@@ -101,6 +101,8 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 		return string(id) + " is " + j.state.String(), nil
 	case now < c.graceEnd:
 		return "the master has just restarted and waits for its workers to report", nil
+	case c.pause != "":
+		return "nothing is started: " + c.pause, nil
 	case j.held:
 		return c.heldWhy(j), nil
 	case st.committing:

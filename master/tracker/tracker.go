@@ -28,6 +28,7 @@ type Tracker struct {
 	plans   planning  // where announced jobs will run
 	log     decisions // for users who ask why
 	tally   Tally
+	pause   string       // why nothing is started, and failures do not count; usually ""
 	script  *wire.Choice // the policy, if it is a script
 }
 
@@ -214,6 +215,9 @@ func (c *Tracker) Tick(now time.Duration) {
 	parts := drive.All
 	if c.graceEnd > 0 { // not yet known what runs where
 		parts = drive.Tick | drive.Admit
+	}
+	if c.pause != "" {
+		parts = drive.Tick
 	}
 	c.round(now, drive.Round{Parts: parts})
 }

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,6 +50,12 @@ type Order struct {
 	// Gate, if not 0, is the file through which the worker connects this process to the cluster: it has no
 	// network.
 	Gate int `json:"gate,omitempty"`
+}
+
+// A Credential follows the order on the same input, whenever the child's certificate is to be replaced: it ends after a
+// week, or when the clocks are set.
+type Credential struct {
+	Text string `json:"credential"`
 }
 
 // A Word is a message of the child on file descriptor 3, one JSON object on each line. The last one says how
@@ -120,13 +125,16 @@ func sent(m *rpc.Meter) (out []wire.NetBytes) {
 	return out
 }
 
-// caller returns the program's connection to the cluster.
-func (o *Order) caller() (c *rpc.Client, err error) {
+// caller returns the program's connection to the cluster. more has the certificates to come.
+func (o *Order) caller(more *orders) (c *rpc.Client, err error) {
 	cfg := rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node)}
 	if o.Credential != "" {
-		if cfg, err = secure.FromPEM([]byte(o.Credential)); err != nil {
+		h, err := secure.Hold([]byte(o.Credential))
+		if err != nil {
 			return nil, err
 		}
+		cfg = h.Client()
+		go more.replace(h) // until the worker or this process is gone: nobody can end a read of standard input
 	}
 	cfg.At = string(o.Node)
 	if o.Gate != 0 {
@@ -164,12 +172,13 @@ func (o *Order) pace(say func(Word) error) *task.Pace {
 
 func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) error) (end wire.Ended, path string, err error) {
 	var o Order
-	if err := json.NewDecoder(bufio.NewReader(io.LimitReader(os.Stdin, maxOrder))).Decode(&o); err != nil {
+	in := newOrders(os.Stdin)
+	if err := in.next(&o); err != nil {
 		return end, "", fmt.Errorf("the worker's order is not understood: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	rc, err := o.caller()
+	rc, err := o.caller(in)
 	if err != nil {
 		return end, "", err
 	}
