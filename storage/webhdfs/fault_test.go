@@ -180,7 +180,7 @@ func TestServersThatAreNone(t *testing.T) {
 		"another port": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "It looks like you are making an HTTP request to a Hadoop IPC port.", 404)
 		}, "Hadoop's own protocol", nil},
-		"Kerberos":       {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 401) }, "Kerberos", fs.ErrPermission},
+		"Kerberos":       {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusUnauthorized) }, "Kerberos", fs.ErrPermission},
 		"a page":         {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "no WebHDFS", nil},
 		"a name of none": {redirect("http://no-such-host.invalid:9864/x"), `"no-such-host.invalid" of the data node`, nil},
 		"no data node":   {redirect("file:///etc/passwd"), "does not say which data node", nil},
