@@ -11,7 +11,7 @@ endif
 # As the product is built; with cgo, a dependency would compile C for a minute.
 export CGO_ENABLED := 0
 
-.PHONY: help lines vuln reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab renew image cluster cluster-down fmt deadcode types cross pictures clean
+.PHONY: help lines vuln reproducible build check test race stress memory faults containers hadoop hadoop-jars mutants mutate soak fuzz bench lab renew image cluster cluster-down fmt deadcode types cross pictures clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,13 @@ faults: ## break clusters in every way that CI knows, a few minutes
 
 containers: ## a cluster of containers, attacked and broken; needs docker
 	MILLRACE_REQUIRE=$(MILLRACE_REQUIRE),docker $(call tests,-count=1 -run TestContainers,./integration)
+
+HADOOP_JARS ?= $(HOME)/.cache/millrace/hadoop-3.4.2
+hadoop-jars: ## Hadoop's jars for tests, 109 MB from Maven Central (needs mvn), into HADOOP_JARS
+	mvn -q -B -f internal/hadooptest/pom.xml dependency:copy-dependencies -DoutputDirectory=$(HADOOP_JARS)
+
+hadoop: hadoop-jars ## tests on a real HDFS; needs java and mvn
+	MILLRACE_HADOOP_JARS=$(HADOOP_JARS) MILLRACE_REQUIRE=$(MILLRACE_REQUIRE),hadoop $(call tests,-count=1 -timeout 15m -run 'HDFS|TwoNameNodes',./storage/webhdfs ./internal/launch)
 
 SOAK ?= 30m
 soak: ## faults at random on six workers, for SOAK (default 30m): mixed jobs, then as long files

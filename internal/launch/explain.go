@@ -10,7 +10,6 @@ import (
 	"github.com/millrace/millrace/internal/explain"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/mapreduce"
-	"github.com/millrace/millrace/storage"
 )
 
 // maxExplained is the size limit of the input of a page, in bytes.
@@ -50,7 +49,7 @@ func canWrite(name string) error {
 func (r *Run) explained() ([]mapreduce.Job, func() error, error) {
 	var size int64
 	for _, in := range r.Stages[0].AllInputs() {
-		files, err := storage.Mux{}.Expand(in.Paths)
+		files, err := r.Local.Store.Expand(in.Paths)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/storage"
 )
 
 // An outcome is the result of a run.
@@ -32,6 +33,10 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 		r.last().Output = filepath.Join(tmp.Path(), "out")
 		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it has been shown
 	}
+	if r.hadoop != nil {
+		defer context.AfterFunc(ctx, r.hadoop.Hurry)()
+		o.clean = append(o.clean, r.hadoop.Close)
+	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
 	stages, wrote := r.Stages, func() error { return nil }
 	if r.Explain != "" {
@@ -47,15 +52,21 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 		err = wrote()
 	}
 	dir := o.res.Output
-	o.parts = func(w io.Writer) error { return PrintParts(w, dir) }
+	o.parts = func(w io.Writer) error { return printParts(w, r.Local.Store, dir) }
 	return o, err
 }
 
 const partPrefix = "part-"
 
-// PrintParts copies the parts of an output directory to w, in order.
-func PrintParts(w io.Writer, dir string) error {
-	entries, err := os.ReadDir(dir) // not a pattern: the directory may have brackets in its name
+// PrintParts copies the parts of an output directory of this machine to w, in order.
+func PrintParts(w io.Writer, dir string) error { return printParts(w, storage.Mux{}, dir) }
+
+func printParts(w io.Writer, mux storage.Mux, full string) error {
+	store, dir, err := mux.Resolve(full)
+	if err != nil {
+		return err
+	}
+	entries, err := store.ReadDir(dir) // not a pattern: the directory may have brackets in its name
 	if err != nil {
 		return err
 	}
@@ -63,9 +74,21 @@ func PrintParts(w io.Writer, dir string) error {
 		if !strings.HasPrefix(e.Name(), partPrefix) {
 			continue
 		}
-		if err := copyPart(w, func() (io.ReadCloser, error) { return os.Open(filepath.Join(dir, e.Name())) }); err != nil {
+		if err := copyPart(w, func() (io.ReadCloser, error) { return openWhole(store, path.Join(dir, e.Name())) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openWhole opens a file to be read from its beginning to its end.
+func openWhole(store storage.FS, p string) (io.ReadCloser, error) {
+	f, err := store.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(f, 0, f.Size()), f}, nil
 }

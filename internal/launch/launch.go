@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/client"
@@ -16,6 +17,7 @@ import (
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage/webhdfs"
 )
 
 // DefaultPatience is how long a run waits for a master that has stopped answering.
@@ -60,7 +62,8 @@ type Run struct {
 	Config
 	mode   console.Mode
 	runner *local.Runner
-	show   bool // the result is shown and then removed
+	hadoop *webhdfs.Service // of a run in this process
+	show   bool             // the result is shown and then removed
 }
 
 // New checks a configuration.
@@ -92,8 +95,20 @@ func New(cfg Config) (*Run, error) {
 	if r.Local.Memory == 0 { // the user wrote 0, which does not mean the default
 		return nil, fmt.Errorf("%smemory is 0 bytes, must be at least %d MiB", r.Dash, local.MinMemory>>20)
 	}
+	if r.Local.Store.Sites == nil {
+		r.hadoop = hadoop(r.Patience)
+		r.Local.Store.Sites = r.hadoop.Sites()
+	}
 	r.runner, err = local.New(r.Local)
 	return r, jobs.NameFlags(r.Dash, err)
+}
+
+// hadoop returns the stores of a Hadoop, as the environment of this process describes it. It asks nobody before a path
+// of theirs is opened.
+func hadoop(patience time.Duration) *webhdfs.Service {
+	cfg := webhdfs.FromEnv()
+	cfg.Patience = patience
+	return webhdfs.New(cfg)
 }
 
 func (r *Run) remote() bool { return r.Client.Master != "" }
@@ -128,6 +143,21 @@ func (r *Run) checkRemote() error {
 	for _, name := range []string{"memory", "sort-memory", "workers", "scratch", "task-timeout"} {
 		if r.Given != nil && r.Given(name) {
 			return fmt.Errorf("%s%s means nothing on the cluster of %s: %s; %slocal runs the job here", r.Dash, name, r.Client.Master, elsewhere[name], r.Dash)
+		}
+	}
+	return r.checkStores()
+}
+
+// checkStores refuses paths of stores that the workers of a cluster do not open.
+func (r *Run) checkStores() error {
+	paths := []string{r.last().Output}
+	for _, in := range r.Stages[0].AllInputs() {
+		paths = append(paths, in.Paths...)
+	}
+	for _, p := range paths {
+		scheme, _, _ := strings.Cut(p, ":/")
+		if slices.Contains(webhdfs.Schemes, scheme) {
+			return fmt.Errorf("%q: the workers of the cluster of %s do not read HDFS; %slocal runs the job here, which does", p, r.Client.Master, r.Dash)
 		}
 	}
 	return nil

@@ -45,6 +45,7 @@ type Loop struct {
 	output string
 	rounds string // where rounds write
 	over   bool   // replace an existing output
+	mux    storage.Mux
 	store  storage.FS
 }
 
@@ -66,7 +67,7 @@ func (l *Loop) Do(ctx context.Context) error {
 	last, ended, err := l.turn(ctx)
 	if err != nil {
 		if _, on := errors.AsType[*GoesOn](err); !on {
-			err = errors.Join(err, l.store.RemoveAll(inStore(l.rounds)))
+			err = errors.Join(err, l.store.RemoveAll(l.inStore(l.rounds)))
 		}
 		return err
 	}
@@ -204,16 +205,18 @@ func textOf(parts func(io.Writer) error) func() (string, error) {
 
 // place finds the store of the output and refuses an impossible output.
 func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) {
-	done = func() {}
-	mux := storage.Mux{}
+	stores := hadoop(cfg.Patience)
+	done = stores.Close
+	mux := storage.Mux{Sites: stores.Sites()}
 	if cfg.Client.Master != "" {
 		cl, err := client.New(cfg.Client)
 		if err != nil {
 			return done, err
 		}
 		done = func() { _ = cl.Close() }
-		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(context.WithoutCancel(ctx))} // usable even after an interrupt
+		mux = storage.Mux{Stores: map[string]storage.FS{"dfs": cl.DFS().Storage(context.WithoutCancel(ctx))}} // usable even after an interrupt
 	}
+	l.mux = mux
 	if l.output, err = Absolute(l.Round[len(l.Round)-1].Output); err == nil {
 		err = task.CheckPlace(mux, l.output)
 	}
@@ -232,7 +235,7 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 	if err := l.checkInput(mux); err != nil {
 		return done, err
 	}
-	return done, l.claim(inStore(l.rounds))
+	return done, l.claim(l.inStore(l.rounds))
 }
 
 // loopFile marks the directory of rounds. So a loop that was killed can be swept, but not what somebody else has put
@@ -310,11 +313,11 @@ func (l *Loop) checkFree(inside string, cfg *Config) error {
 // full returns the path of a round's output for a job, dir for its store.
 func (l *Loop) full(n int) string { return fmt.Sprintf("%s/%03d", l.rounds, n) }
 
-func (l *Loop) dir(n int) string { return inStore(l.full(n)) }
+func (l *Loop) dir(n int) string { return l.inStore(l.full(n)) }
 
 // inStore returns a path without its scheme.
-func inStore(full string) string {
-	_, inside, err := storage.Mux{Stores: map[string]storage.FS{"dfs": storage.Disk{}}}.Resolve(full)
+func (l *Loop) inStore(full string) string {
+	_, inside, err := l.mux.Resolve(full)
 	if err != nil {
 		return full
 	}
@@ -323,7 +326,7 @@ func inStore(full string) string {
 
 // finish makes the last round's output the loop's.
 func (l *Loop) finish(last int) error {
-	final := inStore(l.output)
+	final := l.inStore(l.output)
 	if l.over {
 		if err := l.store.RemoveAll(final); err != nil {
 			return err
@@ -332,5 +335,5 @@ func (l *Loop) finish(last int) error {
 	if err := l.store.Rename(l.dir(last), final); err != nil {
 		return err
 	}
-	return l.store.RemoveAll(inStore(l.rounds))
+	return l.store.RemoveAll(l.inStore(l.rounds))
 }

@@ -95,3 +95,16 @@ func Docker(t testing.TB) {
 		missing(t, "docker", "docker compose version: "+plugin.Error())
 	}
 }
+
+// Hadoop requires Java, and the directory of Hadoop's jars that a variable names, and returns it.
+func Hadoop(t testing.TB, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if dir == "" {
+		missing(t, "hadoop", variable+" names no directory with Hadoop's jars (make hadoop-jars)")
+	}
+	if _, err := exec.LookPath("java"); err != nil {
+		missing(t, "hadoop", "java is not installed")
+	}
+	return dir
+}
