@@ -226,6 +226,8 @@ func (k *keySampler) Emit(key, _ []byte) {
 	}
 }
 
+func (*keySampler) end() {}
+
 func (k *keySampler) EmitInt(key []byte, _ int64) { k.Emit(key, nil) }
 
 func (k *keySampler) Failure() error {
