@@ -200,8 +200,23 @@ func (j *Job) validateStages() error {
 	case j.Reduce.oneKey:
 		errs = append(errs, errors.New("Group is set, and the Reduce is made with Groups, which sees only the first of a group's keys: make it with Pairs, which hands over the key of each pair"))
 	}
+	errs = append(errs, j.validateMapOnly())
 	if j.MapOnly && (!j.Reduce.IsZero() || !j.Combine.IsZero() || !j.Fold.IsZero()) {
 		errs = append(errs, errors.New("a map-only job has no reduce, combine or fold"))
+	}
+	return errors.Join(errs...)
+}
+
+// validateMapOnly refuses what is for a shuffle that a map-only job has not.
+func (j *Job) validateMapOnly() error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"Reducers", j.Reducers != 0}, {"Sort", j.Sort != nil}, {"Partition", j.Partition != nil}} {
+		if j.MapOnly && f.set {
+			errs = append(errs, &FieldError{f.name, "is set, but a map-only job has no reduce: leave one of them out"})
+		}
 	}
 	return errors.Join(errs...)
 }
