@@ -159,6 +159,9 @@ func checkPaths(base mapreduce.Job) error {
 // checkStages finds wrong numbers and names before anything runs. The engine gives
 // a chain its directories between the stages, and a result its directory.
 func checkStages(stages []mapreduce.Job) error {
+	for i := range len(stages) - 1 {
+		stages[i].Output = "" // made from the same flags as the last
+	}
 	for i, job := range stages {
 		if i > 0 {
 			job.Input = []string{"."}

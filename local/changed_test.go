@@ -27,15 +27,15 @@ func TestInputThatChanges(t *testing.T) {
 			if err := os.WriteFile(in, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
+			changing := mapreduce.Lines(func(line []byte, emit func(word []byte, n int64)) {
+				if err := change(in); err != nil && !os.IsNotExist(err) {
+					t.Error(err)
+				}
+				emit(line, 1)
+			})
 			job := mapreduce.Job{
-				Name: "changing", Input: []string{in, in}, Output: out,
-				Map: mapreduce.Lines(func(line []byte, emit func(word []byte, n int64)) {
-					if err := change(in); err != nil && !os.IsNotExist(err) {
-						t.Error(err)
-					}
-					emit(line, 1)
-				}),
-				Fold: mapreduce.Sum,
+				Name: "changing", Output: out, Fold: mapreduce.Sum,
+				Inputs: []mapreduce.Input{{Paths: []string{in}, Map: changing}, {Paths: []string{in}, Map: changing}},
 			}
 			_, err := local.Run(t.Context(), local.Config{Workers: 1}, job)
 			if name == "left" {

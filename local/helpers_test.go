@@ -145,6 +145,13 @@ var total = mapreduce.Groups(func(word string, ns iter.Seq[int64], emit func(str
 	emit(word, sum)
 })
 
+// totalOfPairs is total for groups of several keys.
+var totalOfPairs = mapreduce.Pairs(func(pairs iter.Seq2[string, int64], emit func(string, int64)) {
+	for word, n := range pairs {
+		emit(word, n)
+	}
+})
+
 func wordCount(in string, how string) mapreduce.Job {
 	job := mapreduce.Job{Name: "words", Input: []string{in}, Map: words}
 	switch how {

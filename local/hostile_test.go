@@ -260,11 +260,14 @@ func TestFailedOutput(t *testing.T) {
 		for _, mapOnly := range []bool{false, true} {
 			var calls atomic.Int64
 			job := mapreduce.Job{
-				Name: "fail", Input: []string{in}, Format: failingOutput{at}, MapOnly: mapOnly, MaxAttempts: 1, Reducers: 1,
+				Name: "fail", Input: []string{in}, Format: failingOutput{at}, MapOnly: mapOnly, MaxAttempts: 1,
 				Map: mapreduce.Lines(func(line []byte, emit func([]byte, int64)) {
 					calls.Add(1)
 					emit(line, 1)
 				}),
+			}
+			if !mapOnly {
+				job.Reducers = 1
 			}
 			if at == 1<<30 {
 				b.ok(local.Config{Workers: 1}, job)

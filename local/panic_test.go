@@ -147,7 +147,9 @@ func explodeEverywhere(t *testing.T, word string) {
 		"reduce set-up": {once + tried, nil, func(j *mapreduce.Job) {
 			j.Reduce.New = func(*mapreduce.Task) (mapreduce.Reducer, error) { explode(); return nil, nil }
 		}},
-		"group order":  {once + tried, nil, func(j *mapreduce.Job) { j.Group = func(a, b []byte) int { explode(); return 0 } }},
+		"group order": {once + tried, nil, func(j *mapreduce.Job) {
+			j.Reduce, j.Group = totalOfPairs, func(a, b []byte) int { explode(); return 0 }
+		}},
 		"output open":  {once + tried, nil, func(j *mapreduce.Job) { j.Format = brokenOutput{"open"} }},
 		"output write": {once + tried, nil, func(j *mapreduce.Job) { j.Reduce = mapreduce.Reduce{}; j.Format = brokenOutput{"write"} }},
 		"output close": {once + tried, nil, func(j *mapreduce.Job) { j.Format = brokenOutput{"close"} }},

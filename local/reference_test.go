@@ -143,8 +143,13 @@ func TestSecondarySort(t *testing.T) {
 			return mapreduce.HashPartition{}.Partition(user(key), nil, n)
 		}),
 		Group: func(a, b []byte) int { return bytes.Compare(user(a), user(b)) },
-		Reduce: mapreduce.Groups(func(key []byte, at iter.Seq[[]byte], emit func([]byte, []byte)) {
-			emit(user(key), bytes.Join(slices.Collect(clones(at)), []byte{' '}))
+		Reduce: mapreduce.Pairs(func(pairs iter.Seq2[[]byte, []byte], emit func([]byte, []byte)) {
+			var who []byte
+			var all [][]byte
+			for key, at := range pairs {
+				who, all = bytes.Clone(user(key)), append(all, bytes.Clone(at))
+			}
+			emit(who, bytes.Join(all, []byte{' '}))
 		}),
 	})
 	var lines []string
@@ -155,16 +160,6 @@ func TestSecondarySort(t *testing.T) {
 	slices.Sort(lines)
 	if diff := gocmp.Diff(lines, sortedLines(got)); diff != "" {
 		t.Errorf("want, got:\n%.2000s", diff)
-	}
-}
-
-func clones(seq iter.Seq[[]byte]) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for b := range seq {
-			if !yield(bytes.Clone(b)) {
-				return
-			}
-		}
 	}
 }
 

@@ -91,17 +91,6 @@ func TestSlowUserCode(t *testing.T) {
 	}
 }
 
-// TestInputNamedTwice is read twice, as by cat.
-func TestInputNamedTwice(t *testing.T) {
-	b := newBed(t)
-	in := b.write("in", "a b\n")
-	job := wordCount(in, "fold")
-	job.Input = []string{in, in}
-	if got := b.ok(local.Config{}, job); got != "a\t2\nb\t2\n" {
-		t.Errorf("%q", got)
-	}
-}
-
 // TestNamedIntegersSort: keys of a type made of an integer come out in order of numbers.
 func TestNamedIntegersSort(t *testing.T) {
 	type userID uint16

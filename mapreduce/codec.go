@@ -34,8 +34,9 @@ type None struct{}
 
 // CodecFor returns the codec of T. []byte, string, the integers, the floats, bool, [None] and types made of one of
 // them (type UserID uint32) have built-in codecs. A type uses its own where *T implements encoding.BinaryUnmarshaler
-// and T encoding.BinaryMarshaler. Structs and arrays of these are encoded field by field, in order. All others, and
-// types that marshal themselves to JSON or text, use JSON.
+// and T encoding.BinaryMarshaler. Structs, arrays, slices, maps and pointers of these are encoded field by field, in
+// order, whatever their names and tags. Types that marshal themselves to JSON or text use JSON. Interfaces, functions,
+// channels and complex numbers have no encoding: [Job.Validate] refuses them with the field.
 func CodecFor[T any]() Codec[T] {
 	var zero T
 	if c, ok := builtin(any(zero)).(Codec[T]); ok {

@@ -15,9 +15,10 @@ type JSON[T any] struct{}
 func (JSON[T]) TypeName() string { var v T; return fmt.Sprintf("json(%T)", v) }
 
 // Append appends the JSON of v. A value that JSON cannot express is a mistake in
-// the program and panics, which fails the attempt with the stack.
+// the program and panics, which fails the attempt with the stack. So does text
+// that is not UTF-8, of which JSON would make something else.
 func (JSON[T]) Append(dst []byte, v T) []byte {
-	b, err := json.Marshal(v)
+	b, err := marshalJSON(v)
 	if err != nil {
 		panic(fmt.Sprintf("mapreduce: encode %T: %v", v, err))
 	}

@@ -26,6 +26,8 @@ func FuzzCodecs(f *testing.F) {
 	f.Add([]byte("12345678"))
 	f.Add([]byte(`{"A":1}`))
 	f.Add(Float64.Append(nil, -0.5))
+	f.Add(CodecFor[tree]().Append(nil, oak))
+	f.Add(CodecFor[map[string][]byte]().Append(nil, map[string][]byte{"a": nil, "b": {1}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tryCodec(t, Bytes, b, true)
 		tryCodec(t, String, b, true)
@@ -36,5 +38,8 @@ func FuzzCodecs(f *testing.F) {
 		tryCodec(t, CodecFor[int32](), b, true)
 		tryCodec(t, CodecFor[bool](), b, false)
 		tryCodec(t, CodecFor[struct{ A int }](), b, false)
+		tryCodec(t, CodecFor[tree](), b, true)
+		tryCodec(t, CodecFor[map[string][]byte](), b, true)
+		tryCodec(t, CodecFor[[3000]bool](), b, false)
 	})
 }

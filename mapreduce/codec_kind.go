@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// codecByKind returns the codec of types made of a built-in one, and of structs and arrays in order, or nil for
-// others.
+// codecByKind returns the codec of types made of a built-in one, and of structs and others in order, or nil for types
+// that marshal themselves.
 func codecByKind[T any]() Codec[T] {
 	t := reflect.TypeFor[T]()
 	if marshalsItself(t) {
@@ -27,14 +27,15 @@ func codecByKind[T any]() Codec[T] {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return named[T](Bytes)
 		}
-	case reflect.Struct, reflect.Array:
-		if leaves, ok := leavesOf(t); ok {
-			return orderedCodec[T]{leaves, exported(t)}
-		}
-	default:
-		return namedInt[T](t.Kind())
 	}
-	return nil
+	if c := namedInt[T](t.Kind()); c != nil {
+		return c
+	}
+	s, err := shapes{}.of(t, t.String())
+	if err != nil {
+		return refusedCodec[T]{err}
+	}
+	return orderedCodec[T]{s, exported(t)}
 }
 
 func namedInt[T any](kind reflect.Kind) Codec[T] {

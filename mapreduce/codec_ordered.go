@@ -3,76 +3,41 @@ package mapreduce
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 )
 
-// orderedCodec encodes structs and arrays of numbers, strings and bools field by field. The bytes sort as the fields
-// do, the first one first, so no comparison has to decode anything.
+// orderedCodec encodes structs, arrays, slices, maps and pointers field by field, the unexported ones, too. The bytes
+// sort as the fields do, the first one first, so no comparison has to decode anything.
 //
 // Integers and floats are big-endian in their own size, with the sign flipped. A bool is a byte. A string ends with
-// 00 01, and 00 in it is written as 00 ff. No encoding is a prefix of another of its type.
+// 00 01, and 00 in it is written as 00 ff. A slice, map or pointer is 00 if it is nil, else 01 and what is in it: of a
+// slice each element behind a 01, then 00; of a map its entries, likewise, by the bytes of their keys. No encoding is a
+// prefix of another of its type.
 type orderedCodec[T any] struct {
-	leaves   []leaf
+	*shape
 	exported bool // JSON shows every field
 }
 
-// leaf is a number, string or bool somewhere in a value.
-type leaf struct {
-	offset uintptr
-	kind   reflect.Kind
-	name   string // for errors
-}
-
-// maxLeaves bounds how many leaves are encoded one by one. Larger arrays use JSON.
-const maxLeaves = 1024
-
-// leavesOf lists the leaves of a type in order. It reports false for types with anything else in them, or with a tag
-// that tells JSON to leave something out.
-func leavesOf(t reflect.Type) (leaves []leaf, ok bool) {
-	ok = appendLeaves(&leaves, t, 0, t.String())
-	return leaves, ok
-}
-
-func appendLeaves(leaves *[]leaf, t reflect.Type, offset uintptr, name string) bool {
-	if marshalsItself(t) || len(*leaves) >= maxLeaves {
-		return false
-	}
-	switch kind := t.Kind(); {
-	case kind == reflect.Struct:
-		for f := range t.Fields() {
-			if f.Tag.Get("json") == "-" || !appendLeaves(leaves, f.Type, offset+f.Offset, name+"."+f.Name) {
-				return false
-			}
-		}
-		return true
-	case kind == reflect.Array:
-		for i := range t.Len() {
-			if !appendLeaves(leaves, t.Elem(), offset+uintptr(i)*t.Elem().Size(), name) {
-				return false
-			}
-		}
-		return true
-	case kind == reflect.String, kind >= reflect.Bool && kind <= reflect.Float64 && kind != reflect.Uintptr:
-		*leaves = append(*leaves, leaf{offset, kind, name})
-		return true
-	}
-	return false
-}
-
 // exported reports whether JSON shows every field.
-func exported(t reflect.Type) bool {
+func exported(t reflect.Type, inside ...reflect.Type) bool {
+	if marshalsItself(t) || slices.Contains(inside, t) {
+		return true
+	}
+	inside = append(inside, t)
 	switch t.Kind() {
-	case reflect.Array:
-		return exported(t.Elem())
+	case reflect.Array, reflect.Slice, reflect.Pointer:
+		return exported(t.Elem(), inside...)
+	case reflect.Map:
+		return exported(t.Key(), inside...) && exported(t.Elem(), inside...)
 	case reflect.Struct:
 		for f := range t.Fields() {
-			if !f.IsExported() || !exported(f.Type) {
+			if !f.IsExported() || f.Tag.Get("json") == "-" || !exported(f.Type, inside...) {
 				return false
 			}
 		}
@@ -83,39 +48,41 @@ func exported(t reflect.Type) bool {
 func (c orderedCodec[T]) TypeName() string { return reflect.TypeFor[T]().String() }
 
 func (c orderedCodec[T]) Append(dst []byte, v T) []byte {
-	for i := range c.leaves {
-		l := &c.leaves[i]
-		dst = l.append(dst, unsafe.Add(unsafe.Pointer(&v), l.offset))
-	}
-	return dst
+	return c.append(dst, unsafe.Pointer(&v), 0)
 }
 
 func (c orderedCodec[T]) Decode(src []byte) (v T, err error) {
-	rest := src
-	for i := range c.leaves {
-		l := &c.leaves[i]
-		if rest, err = l.decode(rest, unsafe.Add(unsafe.Pointer(&v), l.offset)); err != nil {
-			return v, fmt.Errorf("decode %s: %w", l.name, err)
-		}
+	rest, err := c.decode(src, unsafe.Pointer(&v), 0)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("decode %s: %d bytes too many", c.TypeName(), len(rest))
 	}
-	if len(rest) > 0 {
-		return v, fmt.Errorf("decode %s: %d bytes too many", c.TypeName(), len(rest))
-	}
-	return v, nil
+	return v, err
 }
 
-// AppendText appends the value as JSON, or as Go prints it if JSON would leave out fields.
+// AppendText appends the value as JSON, or as Go prints it if JSON would leave out fields or change text.
 func (c orderedCodec[T]) AppendText(dst, encoded []byte) []byte {
 	v, err := c.Decode(encoded)
 	if err != nil {
 		return strconv.AppendQuote(dst, string(encoded))
 	}
 	if c.exported {
-		if b, err := json.Marshal(v); err == nil {
+		if b, err := marshalJSON(v); err == nil {
 			return append(dst, b...)
 		}
 	}
 	return fmt.Appendf(dst, "%+v", v)
+}
+
+// refusedCodec is the codec of a type that has none. Jobs with such a type are refused.
+type refusedCodec[T any] struct{ why error }
+
+func (refusedCodec[T]) TypeName() string               { return reflect.TypeFor[T]().String() }
+func (c refusedCodec[T]) refused() error               { return c.why }
+func (c refusedCodec[T]) Append([]byte, T) []byte      { panic("mapreduce: " + c.why.Error()) }
+func (c refusedCodec[T]) Decode([]byte) (v T, _ error) { return v, c.why }
+
+func (refusedCodec[T]) AppendText(dst, encoded []byte) []byte {
+	return strconv.AppendQuote(dst, string(encoded))
 }
 
 func (l *leaf) append(dst []byte, at unsafe.Pointer) []byte {

@@ -15,6 +15,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/millrace/millrace/mapreduce/recordfile"
 )
 
 type compression uint8
@@ -29,6 +31,7 @@ const (
 	snapped   // the framed form of snappy and s2
 	skippable // a frame of zstd or lz4 without data; what follows decides
 	refused   // a known compression that is not supported
+	records   // not compressed: our own record file
 )
 
 // magics are the first bytes of compressed files.
@@ -54,6 +57,7 @@ var magics = []struct {
 	{[]byte{0x1f, 0xa0}, refused, "compress"},
 	{[]byte{0x89, 'L', 'Z', 'O', 0}, refused, "lzop"},
 	{[]byte("LZIP\x01"), refused, "lzip"},
+	{[]byte(recordfile.Magic), records, "record file"},
 }
 
 // sniff returns the compression of a file, judging by its first bytes, and its name.
@@ -108,6 +112,8 @@ func (s Source) compression() (kind compression, at int64, err error) {
 			at += 8 + int64(binary.LittleEndian.Uint32(head[4:]))
 		case refused:
 			return plain, at, fmt.Errorf("%s is compressed with %s, which is not read here: unpack it, or compress it with gzip, zstd, bzip2, lz4, snappy or zlib: %w", s.Name, name, ErrCompression)
+		case records:
+			return plain, at, fmt.Errorf("%s is a record file, which has no lines: read it with Records: %w", s.Name, ErrCompression)
 		default:
 			if at > 0 && kind != lz4ed {
 				kind = zstded // only frames of zstd may follow, or the file is damaged

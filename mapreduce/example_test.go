@@ -175,17 +175,19 @@ func ExampleJob_secondarySort() {
 			return mapreduce.HashPartition{}.Partition(user(key), nil, n)
 		}),
 		Group: func(a, b []byte) int { return bytes.Compare(user(a), user(b)) },
-		Reduce: mapreduce.Groups(func(key []byte, events iter.Seq[[]byte], emit func(user, path string)) {
-			var path strings.Builder
-			for e := range events {
-				path.WriteString("/" + string(e))
+		Reduce: mapreduce.Pairs(func(events iter.Seq2[[]byte, []byte], emit func(user, path string)) {
+			var who, path string
+			for key, event := range events {
+				_, time, _ := strings.Cut(string(key), " ")
+				who = string(user(key))
+				path += "/" + time + ":" + string(event)
 			}
-			emit(string(user(key)), path.String())
+			emit(who, path)
 		}),
 	})
 	// Output:
-	// ann	/login
-	// bob	/login/buy/logout
+	// ann	/1:login
+	// bob	/1:login/2:buy/3:logout
 }
 
 // Records that the mapper fails on may be left out, up to a number.

@@ -39,8 +39,9 @@ type Job struct {
 	// Sort orders keys before the reduce. Nil means the order of bytes.
 	Sort Compare
 	// Group says which sorted keys belong to one group, for secondary sort: keys
-	// that it calls equal share one call of Reduce. It must be coarser than Sort,
-	// and Partition must keep its groups together. Nil means equal keys.
+	// that it calls equal share one call of Reduce, made with [Pairs]. It must be
+	// coarser than Sort, and Partition must keep its groups together. Nil means
+	// equal keys.
 	Group Compare
 
 	// Output is the directory that the job creates.
@@ -192,8 +193,30 @@ func (j *Job) validateStages() error {
 	if !j.Fold.IsZero() && !j.Combine.IsZero() {
 		errs = append(errs, errors.New("both Fold and Combine are set: a fold combines already"))
 	}
+	switch {
+	case j.Group == nil:
+	case j.Reduce.IsZero():
+		errs = append(errs, errors.New("Group is set, and there is no Reduce for its groups: leave it out, or give a Reduce made with Pairs"))
+	case j.Reduce.oneKey:
+		errs = append(errs, errors.New("Group is set, and the Reduce is made with Groups, which sees only the first of a group's keys: make it with Pairs, which hands over the key of each pair"))
+	}
+	errs = append(errs, j.validateMapOnly())
 	if j.MapOnly && (!j.Reduce.IsZero() || !j.Combine.IsZero() || !j.Fold.IsZero()) {
 		errs = append(errs, errors.New("a map-only job has no reduce, combine or fold"))
+	}
+	return errors.Join(errs...)
+}
+
+// validateMapOnly refuses what is for a shuffle that a map-only job has not.
+func (j *Job) validateMapOnly() error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"Reducers", j.Reducers != 0}, {"Sort", j.Sort != nil}, {"Partition", j.Partition != nil}} {
+		if j.MapOnly && f.set {
+			errs = append(errs, &FieldError{f.name, "is set, but a map-only job has no reduce: leave one of them out"})
+		}
 	}
 	return errors.Join(errs...)
 }

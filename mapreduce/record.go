@@ -95,6 +95,8 @@ type Reduce struct {
 	Key, Value Type
 	// InKey and InValue are the types of the pairs that it takes. Nil takes any bytes.
 	InKey, InValue Type
+
+	oneKey bool // it sees only the first key of a group
 }
 
 // IsZero reports whether the reduce is absent.

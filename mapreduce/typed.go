@@ -2,7 +2,7 @@ package mapreduce
 
 import (
 	"encoding/binary"
-	"iter"
+	"fmt"
 	"strconv"
 )
 
@@ -70,50 +70,13 @@ func CountInput(n int64) string { return countPrefix + strconv.FormatInt(n, 10) 
 
 const countPrefix = "count:/"
 
-// Groups reduces the values of each key. The sequence can be iterated only once.
-func Groups[K, V, KO, VO any](fn func(key K, values iter.Seq[V], emit func(key KO, value VO))) Reduce {
-	return GroupsWith(func(*Task) (func(K, iter.Seq[V], func(KO, VO)), error) { return fn, nil })
-}
-
-// GroupsWith is [Groups] with set-up: each attempt calls setup once and owns the returned function, which may
-// therefore keep state and count.
-func GroupsWith[K, V, KO, VO any](setup func(*Task) (func(key K, values iter.Seq[V], emit func(key KO, value VO)), error)) Reduce {
-	kc, vc := CodecFor[K](), CodecFor[V]()
-	ko, vo := CodecFor[KO](), CodecFor[VO]()
-	return Reduce{
-		Key: ko, Value: vo, InKey: kc, InValue: vc,
-		New: func(t *Task) (Reducer, error) {
-			fn, err := setup(t)
-			if err != nil {
-				return nil, err
-			}
-			out := newTypedEmitter(ko, vo)
-			return ReducerFunc(func(key []byte, values Values, to Emitter) error {
-				out.to = to
-				fn(mustDecode(kc, key), decodeAll(vc, values), out.emit)
-				return nil
-			}), nil
-		},
-	}
-}
-
-func decodeAll[V any](c Codec[V], values Values) iter.Seq[V] {
-	return func(yield func(V) bool) {
-		for values.Next() {
-			if !yield(mustDecode(c, values.Value())) {
-				return
-			}
-		}
-	}
-}
-
 // typedMap builds the Map shared by all typed constructors.
 func typedMap[K, V any](format InputFormat, setup func(*Task, func(K, V)) (func(Record), error)) Map {
 	kc, vc := CodecFor[K](), CodecFor[V]()
 	return Map{
 		Format: format, Key: kc, Value: vc,
 		New: func(t *Task) (Mapper, error) {
-			out := newTypedEmitter(kc, vc)
+			out := newTypedEmitter(t, kc, vc)
 			fn, err := setup(t, out.emit)
 			if err != nil {
 				return nil, err
@@ -121,6 +84,7 @@ func typedMap[K, V any](format InputFormat, setup func(*Task, func(K, V)) (func(
 			return MapperFunc(func(r Record, to Emitter) error {
 				out.to = to
 				fn(r)
+				out.to = out.late
 				return nil
 			}), nil
 		},
@@ -129,13 +93,15 @@ func typedMap[K, V any](format InputFormat, setup func(*Task, func(K, V)) (func(
 
 // typedEmitter encodes typed pairs into scratch space that it reuses.
 type typedEmitter[K, V any] struct {
-	to         Emitter
+	to         Emitter // late between the calls of user code
+	late       Emitter
 	emit       func(K, V)
 	key, value []byte
 }
 
-func newTypedEmitter[K, V any](kc Codec[K], vc Codec[V]) *typedEmitter[K, V] {
-	e := &typedEmitter[K, V]{}
+func newTypedEmitter[K, V any](t *Task, kc Codec[K], vc Codec[V]) *typedEmitter[K, V] {
+	late := &lateEmitter{t}
+	e := &typedEmitter[K, V]{to: late, late: late}
 	e.emit = func(k K, v V) {
 		e.key = kc.Append(e.key[:0], k)
 		e.value = vc.Append(e.value[:0], v)
@@ -158,6 +124,17 @@ func newTypedEmitter[K, V any](kc Codec[K], vc Codec[V]) *typedEmitter[K, V] {
 	}
 	e.emit = direct.(func(K, V))
 	return e
+}
+
+// lateEmitter takes no pairs.
+type lateEmitter struct{ task *Task }
+
+func (l *lateEmitter) Emit([]byte, []byte)   { panic(TooLate(l.task)) }
+func (l *lateEmitter) EmitInt([]byte, int64) { panic(TooLate(l.task)) }
+
+// TooLate is for engines. It is the panic of an emit that no longer has an effect.
+func TooLate(t *Task) string {
+	return fmt.Sprintf("mapreduce: %s emits a pair after the function that was given emit has returned: emit before, and wait for goroutines", t)
 }
 
 // mustDecode panics on bytes that the codec cannot decode. The attempt then fails with the place and the stack, as

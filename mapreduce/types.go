@@ -53,6 +53,9 @@ func (j *Job) validateTypes() error {
 	for i := range j.AllInputs() {
 		errs = append(errs, j.validateInput(i))
 	}
+	for _, r := range []Reduce{j.Combine, j.Reduce} {
+		errs = append(errs, encodable(r.Key), encodable(r.Value), encodable(r.InKey), encodable(r.InValue))
+	}
 	if !j.Combine.IsZero() && !j.MapOnly {
 		errs = append(errs, j.validateCombined())
 	}
@@ -60,17 +63,17 @@ func (j *Job) validateTypes() error {
 }
 
 func (j *Job) validateInput(i int) error {
-	g := j.mapped(i)
-	if j.MapOnly {
-		return nil
+	g, m := j.mapped(i), j.AllInputs()[i].Map
+	err := errors.Join(encodable(m.Key), encodable(m.Value), encodable(m.InKey), encodable(m.InValue))
+	if err != nil || j.MapOnly {
+		return err
 	}
 	if !j.Combine.IsZero() {
 		if err := joins(g, taken{"the combiner", j.Combine.InKey, j.Combine.InValue}); err != nil {
 			return err
 		}
 	}
-	g, err := j.folded(g)
-	if err != nil {
+	if g, err = j.folded(g); err != nil {
 		return err
 	}
 	return j.last(g)
@@ -87,6 +90,14 @@ func (j *Job) validateCombined() error {
 		g.value = m.value
 	}
 	return errors.Join(joins(g, taken{"the combiner", c.InKey, c.InValue}), j.last(g))
+}
+
+// encodable returns why a type has no encoding, or nil.
+func encodable(t Type) error {
+	if r, ok := t.(interface{ refused() error }); ok {
+		return &typeError{r.refused().Error()}
+	}
+	return nil
 }
 
 // mapped is what the map of an input emits.

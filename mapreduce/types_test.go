@@ -46,7 +46,7 @@ func TestTypesAreComparedBeforeAnythingRuns(t *testing.T) {
 		"int64 as int32":           {Job{Map: lines[string, int64](), Reduce: groups[string, int32]()}, "the map emits int64 values, the reduce takes int32: "},
 		"keys":                     {Job{Map: lines[int64, string](), Reduce: groups[string, string]()}, "the map emits int64 keys, the reduce takes string: "},
 		"structs":                  {Job{Map: lines[spot, string](), Reduce: groups[span, string]()}, "the map emits mapreduce_test.spot keys, the reduce takes mapreduce_test.span: "},
-		"JSON":                     {Job{Map: lines[string, []string](), Reduce: groups[string, []int64]()}, "emits json([]string) values, the reduce takes json([]int64): "},
+		"slices":                   {Job{Map: lines[string, []string](), Reduce: groups[string, []int64]()}, "emits []string values, the reduce takes []int64: "},
 		"none as bytes":            {Job{Map: lines[string, None](), Reduce: groups[string, []byte]()}, "the map emits none values, the reduce takes bytes: "},
 		"a named type of another":  {Job{Map: lines[userID, string](), Reduce: groups[int64, string]()}, "the map emits mapreduce_test.userID keys, the reduce takes int64: "},
 		"combiner takes":           {Job{Map: lines[string, uint64](), Combine: combine[string, int64, string, int64]()}, "the map emits uint64 values, the combiner takes int64: "},

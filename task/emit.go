@@ -3,15 +3,28 @@ package task
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 )
 
-// failer is an emitter that remembers its first failure.
+// failer is an emitter that remembers its first failure. Once ended it takes no pairs any more: an emit panics, since
+// nobody would miss the pair.
 type failer interface {
 	mapreduce.Emitter
 	Failure() error
+	end()
+}
+
+// errEnded is the failure of an emitter that was ended.
+var errEnded = errors.New("the attempt has ended")
+
+// mustLive panics if an emitter was ended.
+func mustLive(err error, t *mapreduce.Task) {
+	if err == errEnded { //nolint:errorlint // it is never wrapped
+		panic(mapreduce.TooLate(t))
+	}
 }
 
 // collectEmitter feeds the shuffle.
@@ -25,17 +38,22 @@ func (e *collectEmitter) Emit(key, value []byte) {
 	e.task.Alive()
 	if e.err == nil {
 		e.err = e.to.Add(key, value)
+		return
 	}
+	mustLive(e.err, e.task)
 }
 
 func (e *collectEmitter) EmitInt(key []byte, value int64) {
 	e.task.Alive()
 	if e.err == nil {
 		e.err = e.to.AddInt(key, value)
+		return
 	}
+	mustLive(e.err, e.task)
 }
 
 func (e *collectEmitter) Failure() error { return e.err }
+func (e *collectEmitter) end()           { e.err = errEnded }
 
 // liftEmitter turns emitted values into a fold's accumulators first.
 type liftEmitter struct {
@@ -68,7 +86,9 @@ func (e *writeEmitter) Emit(key, value []byte) {
 	if e.err == nil {
 		e.err = e.to.Write(key, value)
 		e.records++
+		return
 	}
+	mustLive(e.err, e.task)
 }
 
 // EmitParts emits a pair whose value is given in parts. It does not join them if the output is text.
@@ -84,7 +104,9 @@ func (e *writeEmitter) EmitParts(key []byte, parts ...[]byte) {
 	if e.err == nil {
 		e.err = w.WriteParts(key, parts...)
 		e.records++
+		return
 	}
+	mustLive(e.err, e.task)
 }
 
 func (e *writeEmitter) EmitInt(key []byte, value int64) {
@@ -93,6 +115,7 @@ func (e *writeEmitter) EmitInt(key []byte, value int64) {
 }
 
 func (e *writeEmitter) Failure() error { return e.err }
+func (e *writeEmitter) end()           { e.err = errEnded }
 
 // holdEmitter keeps the pairs of one record until user code has succeeded with it, so that a skipped record leaves
 // nothing behind.

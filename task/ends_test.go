@@ -211,6 +211,8 @@ func TestLinkRefuses(t *testing.T) {
 		"job b: it reads what the stage before it writes: give it Map, not Inputs": {first, {Name: "b", Inputs: []mapreduce.Input{{Paths: []string{"x"}, Map: m}}, Output: "out"}},
 		"stage 2: it reads what the stage before it writes: give it Map":           {first, {Inputs: []mapreduce.Input{{Map: m}}, Output: "out"}},
 		"stage 2: input 0 has no map":                                              {first, {}, {Map: m, Output: "out"}},
+		"job b: its Input [\"x\"] would not be read":                               {first, {Name: "b", Input: []string{"x"}, Map: m, Output: "out"}},
+		"job a: its Output \"o\" would not be made":                                {{Name: "a", Input: []string{"in"}, Map: m, Output: "o"}, {Map: m, Output: "out"}},
 		"job c: no output directory given":                                         {first, {Map: m}, {Name: "c", Map: m}},
 	} {
 		if _, err := Link(stages, "tmp"); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -12,6 +12,12 @@ import (
 func Link(stages []mapreduce.Job, dir string) ([]mapreduce.Job, error) {
 	jobs := append([]mapreduce.Job(nil), stages...)
 	for i := range len(jobs) - 1 {
+		switch next := &jobs[i+1]; {
+		case jobs[i].Output != "":
+			return nil, named(&jobs[i], i, fmt.Errorf("its Output %q would not be made: only the last stage of a chain has one, what others write goes to the next", jobs[i].Output))
+		case len(next.Input) > 0:
+			return nil, named(next, i+1, fmt.Errorf("its Input %q would not be read: it reads what the stage before it writes", next.Input))
+		}
 		between := fmt.Sprintf("%s/stage-%d", dir, i)
 		jobs[i].Output = between
 		if next := jobs[i+1].Map.Format; jobs[i].Format == nil && (next == mapreduce.RecordFile || next == mapreduce.JoinedRecords) {

@@ -87,6 +87,7 @@ func (m *mapAttempt) collect(c *shuffle.Collector) (*shuffle.Output, error) {
 	if err := m.readSplit(); err != nil {
 		return nil, err
 	}
+	m.out.end()
 	if m.giant {
 		runtime.GC() // the reader's buffer is garbage now, and Finish may need as much
 	}
@@ -111,6 +112,7 @@ func (m *mapAttempt) runToPart(out *JobOutput) (MapResult, error) {
 	if err := m.readSplit(); err != nil {
 		return MapResult{}, err
 	}
+	m.out.end()
 	if err := part.Commit(); err != nil {
 		return MapResult{}, fmt.Errorf("%s: %w", m.task, err)
 	}

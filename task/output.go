@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -128,6 +129,11 @@ func (o *JobOutput) sweep() error {
 func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
 	if err := CheckPlace(mux, job.Output); err != nil {
 		return err
+	}
+	if _, local := o.store.(storage.Disk); local {
+		if to, err := os.Readlink(o.final); err == nil {
+			return fmt.Errorf("output %q is a symbolic link to %q: %w (give that directory, or choose another)", job.Output, to, ErrOutputExists)
+		}
 	}
 	info, err := o.store.Stat(o.final)
 	switch {

@@ -43,6 +43,9 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 		if err != nil {
 			return nil, err
 		}
+		if err := eachOnce(found); err != nil {
+			return nil, err
+		}
 		for _, f := range found {
 			plan.Bytes += f.Size
 			if f.Version != "" {
@@ -61,6 +64,18 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 	}
 	plan.Reducers = max(1, reducers)
 	return plan, plan.sample(ctx, env, job)
+}
+
+// eachOnce refuses a file that several paths of an input lead to: its records would count twice.
+func eachOnce(found []storage.Entry) error {
+	seen := make(map[string]bool, len(found))
+	for _, f := range found {
+		if seen[f.Path] {
+			return fmt.Errorf("input %q is given twice, and would be counted twice: give it once, or read a copy", f.Path)
+		}
+		seen[f.Path] = true
+	}
+	return nil
 }
 
 // CheckInput returns an error if the input has changed since the plan was made: what was read of it is neither the
@@ -229,6 +244,8 @@ func (k *keySampler) Emit(key, _ []byte) {
 		k.err = errEnough
 	}
 }
+
+func (*keySampler) end() {}
 
 func (k *keySampler) EmitInt(key []byte, _ int64) { k.Emit(key, nil) }
 

@@ -47,6 +47,7 @@ func (r *reduceAttempt) runToPart(sources Intake, out *JobOutput) (ReduceResult,
 	if err := r.run(sources); err != nil {
 		return ReduceResult{}, err
 	}
+	r.out.end()
 	if err := part.Commit(); err != nil {
 		return ReduceResult{}, fmt.Errorf("%s: %w", r.task, err)
 	}

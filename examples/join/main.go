@@ -14,42 +14,36 @@ import (
 )
 
 // key sorts what is known of a page before its visits, so that a reduce holds only that.
-type (
-	key struct {
-		Page  string
-		Visit bool
-	}
-	row struct {
-		Visit bool
-		Text  string
-	}
-)
+type key struct {
+	Page  string
+	Visit bool
+}
 
 func main() {
 	millrace.Main(mapreduce.Job{
 		Name: "join",
 		Inputs: []mapreduce.Input{
-			{Name: "visits", Map: mapreduce.Lines(func(line []byte, emit func(key, row)) {
+			{Name: "visits", Map: mapreduce.Lines(func(line []byte, emit func(key, string)) {
 				if f := strings.Fields(string(line)); len(f) == 4 { // SECOND USER PAGE MILLISECONDS
-					emit(key{f[2], true}, row{true, f[1]})
+					emit(key{f[2], true}, f[1])
 				}
 			})},
-			{Name: "pages", Map: mapreduce.KeyValues(func(page, about []byte, emit func(key, row)) {
-				emit(key{string(page), false}, row{false, string(about)})
+			{Name: "pages", Map: mapreduce.KeyValues(func(page, about []byte, emit func(key, string)) {
+				emit(key{string(page), false}, string(about))
 			})},
 		},
 		// All of a page goes to one reduce, and is one group there.
 		Partition: mapreduce.HashBy(func(k key) string { return k.Page }),
 		Group:     mapreduce.By(func(a, b key) int { return strings.Compare(a.Page, b.Page) }),
-		Reduce: mapreduce.Groups(func(k key, rows iter.Seq[row], emit func(page, row string)) {
+		Reduce: mapreduce.Pairs(func(rows iter.Seq2[key, string], emit func(page, row string)) {
 			var known []string // none: the page's visits are left out, as an inner join does
-			for r := range rows {
-				if !r.Visit {
-					known = append(known, r.Text)
+			for k, text := range rows {
+				if !k.Visit {
+					known = append(known, text)
 					continue
 				}
 				for _, about := range known {
-					emit(k.Page, r.Text+"\t"+about)
+					emit(k.Page, text+"\t"+about)
 				}
 			}
 		}),

@@ -1,5 +1,5 @@
-// Command secondarysort tells the way of each user through a web site: pages in the order of time, from a log with lines of
-// SECOND USER PAGE MILLISECONDS. The time is a part of the key, so the engine sorts it, and no reduce has to hold a user's visits.
+// Command secondarysort tells the way of each user through a web site: pages in the order of time, each with its second, from a
+// log with lines of SECOND USER PAGE MILLISECONDS. The time is a part of the key, so the engine sorts it, and no reduce has to hold a user's visits.
 //
 //	go run ./cmd/millrace gen visits --size 10MB visits.log
 //	go run ./examples/secondarysort -input visits.log -output ways
@@ -41,15 +41,17 @@ func main() {
 		// All visits of a user go to one reduce, and are one group there.
 		Partition: mapreduce.HashBy(func(v visit) string { return v.User }),
 		Group:     mapreduce.By(func(a, b visit) int { return cmp.Compare(a.User, b.User) }),
-		Reduce: mapreduce.Groups(func(v visit, pages iter.Seq[string], emit func(user, way string)) {
+		Reduce: mapreduce.Pairs(func(visits iter.Seq2[visit, string], emit func(user, way string)) {
+			var user string
 			var way strings.Builder
-			for page := range pages {
+			for v, page := range visits { // each with its own second, which is in the key only
 				if way.Len() > 0 {
 					way.WriteString(" > ")
 				}
-				way.WriteString(page)
+				fmt.Fprintf(&way, "%d %s", v.Second, page)
+				user = v.User
 			}
-			emit(v.User, way.String())
+			emit(user, way.String())
 		}),
 	})
 }

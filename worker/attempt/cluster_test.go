@@ -100,6 +100,7 @@ func TestStages(t *testing.T) {
 	packed := count("dfs:/in", "dfs:/packed", nil)
 	packed.Compression = "s2"
 	second := count("", "dfs:/chain", nil)
+	second.Input = nil
 	second.Map = mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(bytes.Split(line, []byte("\t"))[1], 1) })
 	ones := map[string]int{}
 	for _, n := range want {
