@@ -142,7 +142,7 @@ func TestSecondarySort(t *testing.T) {
 		Partition: mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
 			return mapreduce.HashPartition{}.Partition(user(key), nil, n)
 		}),
-		Group: func(a, b []byte) int { return bytes.Compare(user(a), user(b)) },
+		Group: mapreduce.Compare(func(a, b []byte) int { return bytes.Compare(user(a), user(b)) }),
 		Reduce: mapreduce.Groups(func(key []byte, at iter.Seq[[]byte], emit func([]byte, []byte)) {
 			emit(user(key), bytes.Join(slices.Collect(clones(at)), []byte{' '}))
 		}),

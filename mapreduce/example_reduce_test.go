@@ -280,7 +280,7 @@ func ExampleCheckPartition() {
 // The nil order is that of bytes.
 func ExampleCompare() {
 	var natural mapreduce.Compare
-	fmt.Println(natural.Of([]byte("a"), []byte("b")), mapreduce.Compare(mapreduce.Descending).Of([]byte("a"), []byte("b")))
+	fmt.Println(natural.Of([]byte("a"), []byte("b")), mapreduce.Descending.Of([]byte("a"), []byte("b")))
 	// Output: -1 1
 }
 
@@ -292,12 +292,25 @@ func ExampleBy() {
 		Sort: mapreduce.By(func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 		}),
+		Partition: mapreduce.HashPartition{}, // only equal words are equal
 	})
 	// Output:
 	// a	1
 	// aa	1
 	// bb	1
 	// ccc	1
+}
+
+// ByKey orders words whatever their case is, and what differs in nothing else is one key, in one reduce.
+func ExampleByKey() {
+	defer inTemp()()
+	run("b A a B a\n", mapreduce.Job{
+		Name: "any case", Map: mapreduce.Lines(words), Fold: mapreduce.Sum,
+		Sort: mapreduce.ByKey(strings.ToLower), Reducers: 4,
+	})
+	// Unordered output:
+	// A	3
+	// B	2
 }
 
 func ExampleDescending() {

@@ -43,7 +43,7 @@ func ExampleHashBy() {
 			}
 		}),
 		Partition: mapreduce.HashBy(func(k key) string { return k.Initial }),
-		Group:     mapreduce.By(func(a, b key) int { return strings.Compare(a.Initial, b.Initial) }),
+		Group:     mapreduce.ByKey(func(k key) string { return k.Initial }),
 		Reduce: mapreduce.Groups(func(k key, words iter.Seq[string], emit func(string, string)) {
 			var all []string
 			for w := range words {

@@ -34,14 +34,14 @@ type Job struct {
 	// MapOnly writes map output straight to the output, unsorted.
 	MapOnly bool
 
-	// Partition distributes keys among the reduces. Nil means [HashPartition].
+	// Partition distributes keys among the reduces. It must keep keys together that Sort, or Group, calls equal. Nil
+	// means the hash of Group or Sort, if it has one (see [Order]), else [HashPartition].
 	Partition Partitioner
 	// Sort orders keys before the reduce. Nil means the order of bytes.
-	Sort Compare
+	Sort Order
 	// Group says which sorted keys belong to one group, for secondary sort: keys
-	// that it calls equal share one call of Reduce. It must be coarser than Sort,
-	// and Partition must keep its groups together. Nil means equal keys.
-	Group Compare
+	// that it calls equal share one call of Reduce. It must be coarser than Sort. Nil means equal keys.
+	Group Order
 
 	// Output is the directory that the job creates.
 	Output string
@@ -128,7 +128,7 @@ func (j *Job) Attempts() int {
 // Partitioner returns the partitioner in effect.
 func (j *Job) Partitioner() Partitioner {
 	if j.Partition == nil {
-		return HashPartition{}
+		return j.defaultPartition()
 	}
 	return j.Partition
 }
@@ -168,7 +168,7 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
 // Validate returns what is wrong with the job, naming the field (see [FieldError]).
 func (j *Job) Validate() error {
-	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
+	return errors.Join(j.validateStages(), j.validateOrder(), j.validateNumbers(), j.validatePaths())
 }
 
 func (j *Job) validateStages() error {
