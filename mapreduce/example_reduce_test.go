@@ -1,6 +1,7 @@
 package mapreduce_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -308,9 +309,28 @@ func ExampleByKey() {
 		Name: "any case", Map: mapreduce.Lines(words), Fold: mapreduce.Sum,
 		Sort: mapreduce.ByKey(strings.ToLower), Reducers: 4,
 	})
-	// Unordered output:
+	// Output:
 	// A	3
 	// B	2
+}
+
+// An order is nil, a function, or one that says what equal keys have in common.
+func ExampleOrder() {
+	orders := []mapreduce.Order{mapreduce.Descending, mapreduce.ByKey(strings.ToLower), mapreduce.Compare(bytes.Compare)}
+	for _, o := range orders {
+		_, hashes := o.(interface{ Hash(key []byte) uint64 })
+		fmt.Println(o.Of([]byte("a"), []byte("A")), hashes)
+	}
+	// Output:
+	// -1 true
+	// 0 true
+	// 1 false
+}
+
+// Engines use orders as functions.
+func ExampleCompareOf() {
+	fmt.Println(mapreduce.CompareOf(nil) == nil, mapreduce.CompareOf(mapreduce.Descending)([]byte("a"), []byte("b")))
+	// Output: true 1
 }
 
 func ExampleDescending() {
