@@ -51,11 +51,11 @@ var invertedIndex = Builtin{
 			word, _, _ := bytes.Cut(key, tab)
 			return mapreduce.HashPartition{}.Partition(word, nil, n)
 		})
-		base.Group = func(a, b []byte) int {
+		base.Group = mapreduce.Compare(func(a, b []byte) int {
 			wordA, _, _ := bytes.Cut(a, tab)
 			wordB, _, _ := bytes.Cut(b, tab)
 			return bytes.Compare(wordA, wordB)
-		}
+		})
 		base.Reduce = mapreduce.Reduce{
 			Key: mapreduce.Bytes, Value: mapreduce.Bytes,
 			New: func(*mapreduce.Task) (mapreduce.Reducer, error) { return &fileList{}, nil },

@@ -32,7 +32,7 @@ var join = Builtin{
 				{Name: "left", Paths: *left, Map: tagMap(leftTag, (*separator)[0])},
 				{Name: "right", Paths: *right, Map: tagMap(rightTag, (*separator)[0])},
 			}
-			base.Group = compareUntagged
+			base.Group = mapreduce.Compare(compareUntagged)
 			base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
 				return mapreduce.HashPartition{}.Partition(untag(key), nil, n)
 			})

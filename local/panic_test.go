@@ -135,7 +135,9 @@ func explodeEverywhere(t *testing.T, word string) {
 		"partition": {tried, nil, func(j *mapreduce.Job) {
 			j.Partition = mapreduce.PartitionFunc(func([]byte, []byte, int) int { explode(); return 0 })
 		}},
-		"sort order": {tried, nil, func(j *mapreduce.Job) { j.Sort = func(a, b []byte) int { explode(); return 0 } }},
+		"sort order": {tried, nil, func(j *mapreduce.Job) {
+			j.Sort, j.Partition = mapreduce.Compare(func(a, b []byte) int { explode(); return 0 }), mapreduce.HashPartition{}
+		}},
 		"fold": {tried, nil, func(j *mapreduce.Job) {
 			j.Reduce = mapreduce.Reduce{}
 			j.Fold = mapreduce.FoldOf("broken", func(a, b int64) int64 { explode(); return 0 })
@@ -148,7 +150,7 @@ func explodeEverywhere(t *testing.T, word string) {
 			j.Reduce.New = func(*mapreduce.Task) (mapreduce.Reducer, error) { explode(); return nil, nil }
 		}},
 		"group order": {once + tried, nil, func(j *mapreduce.Job) {
-			j.Reduce, j.Group = totalOfPairs, func(a, b []byte) int { explode(); return 0 }
+			j.Reduce, j.Group, j.Reducers = totalOfPairs, mapreduce.Compare(func(a, b []byte) int { explode(); return 0 }), 1
 		}},
 		"output open":  {once + tried, nil, func(j *mapreduce.Job) { j.Format = brokenOutput{"open"} }},
 		"output write": {once + tried, nil, func(j *mapreduce.Job) { j.Reduce = mapreduce.Reduce{}; j.Format = brokenOutput{"write"} }},
@@ -231,12 +233,13 @@ func TestGoexitInTheBackground(t *testing.T) {
 			calls.Store(0)
 			b := newBed(t)
 			job := wordCount(b.write("in", strings.Repeat("some words in a line\n", 20_000)), "reduce")
-			job.Sort = func(a, b []byte) int {
+			job.Partition = mapreduce.HashPartition{}
+			job.Sort = mapreduce.Compare(func(a, b []byte) int {
 				if calls.Add(1) > c.after {
 					runtime.Goexit()
 				}
 				return strings.Compare(string(a), string(b))
-			}
+			})
 			c.change(&job)
 			b.fails(local.Config{Workers: 1, Memory: local.MinMemory}, []string{"runtime.Goexit"}, job)
 		})

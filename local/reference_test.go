@@ -142,7 +142,7 @@ func TestSecondarySort(t *testing.T) {
 		Partition: mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
 			return mapreduce.HashPartition{}.Partition(user(key), nil, n)
 		}),
-		Group: func(a, b []byte) int { return bytes.Compare(user(a), user(b)) },
+		Group: mapreduce.Compare(func(a, b []byte) int { return bytes.Compare(user(a), user(b)) }),
 		Reduce: mapreduce.Pairs(func(pairs iter.Seq2[[]byte, []byte], emit func([]byte, []byte)) {
 			var who []byte
 			var all [][]byte

@@ -1,6 +1,7 @@
 package mapreduce_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -280,7 +281,7 @@ func ExampleCheckPartition() {
 // The nil order is that of bytes.
 func ExampleCompare() {
 	var natural mapreduce.Compare
-	fmt.Println(natural.Of([]byte("a"), []byte("b")), mapreduce.Compare(mapreduce.Descending).Of([]byte("a"), []byte("b")))
+	fmt.Println(natural.Of([]byte("a"), []byte("b")), mapreduce.Descending.Of([]byte("a"), []byte("b")))
 	// Output: -1 1
 }
 
@@ -292,12 +293,44 @@ func ExampleBy() {
 		Sort: mapreduce.By(func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 		}),
+		Partition: mapreduce.HashPartition{}, // only equal words are equal
 	})
 	// Output:
 	// a	1
 	// aa	1
 	// bb	1
 	// ccc	1
+}
+
+// ByKey orders words whatever their case is, and what differs in nothing else is one key, in one reduce.
+func ExampleByKey() {
+	defer inTemp()()
+	run("b A a B a\n", mapreduce.Job{
+		Name: "any case", Map: mapreduce.Lines(words), Fold: mapreduce.Sum,
+		Sort: mapreduce.ByKey(strings.ToLower), Reducers: 4,
+	})
+	// Output:
+	// A	3
+	// B	2
+}
+
+// An order is nil, a function, or one that says what equal keys have in common.
+func ExampleOrder() {
+	orders := []mapreduce.Order{mapreduce.Descending, mapreduce.ByKey(strings.ToLower), mapreduce.Compare(bytes.Compare)}
+	for _, o := range orders {
+		_, hashes := o.(interface{ Hash(key []byte) uint64 })
+		fmt.Println(o.Of([]byte("a"), []byte("A")), hashes)
+	}
+	// Output:
+	// -1 true
+	// 0 true
+	// 1 false
+}
+
+// Engines use orders as functions.
+func ExampleCompareOf() {
+	fmt.Println(mapreduce.CompareOf(nil) == nil, mapreduce.CompareOf(mapreduce.Descending)([]byte("a"), []byte("b")))
+	// Output: true 1
 }
 
 func ExampleDescending() {

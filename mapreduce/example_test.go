@@ -171,10 +171,7 @@ func ExampleJob_secondarySort() {
 		Map: mapreduce.KeyValues(func(key, value []byte, emit func(k, v []byte)) {
 			emit(key, value)
 		}),
-		Partition: mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
-			return mapreduce.HashPartition{}.Partition(user(key), nil, n)
-		}),
-		Group: func(a, b []byte) int { return bytes.Compare(user(a), user(b)) },
+		Group: mapreduce.ByKey(user),
 		Reduce: mapreduce.Pairs(func(events iter.Seq2[[]byte, []byte], emit func(user, path string)) {
 			var who, path string
 			for key, event := range events {

@@ -95,7 +95,7 @@ func ExampleHashBy() {
 			}
 		}),
 		Partition: mapreduce.HashBy(func(k key) string { return k.Initial }),
-		Group:     mapreduce.By(func(a, b key) int { return strings.Compare(a.Initial, b.Initial) }),
+		Group:     mapreduce.ByKey(func(k key) string { return k.Initial }),
 		Reduce: mapreduce.Pairs(func(pairs iter.Seq2[key, mapreduce.None], emit func(string, string)) {
 			var initial string
 			var all []string

@@ -34,15 +34,15 @@ type Job struct {
 	// MapOnly writes map output straight to the output, unsorted.
 	MapOnly bool
 
-	// Partition distributes keys among the reduces. Nil means [HashPartition].
+	// Partition distributes keys among the reduces. It must keep keys together that Sort, or Group, calls equal. Nil
+	// means the hash of Group or Sort, if it has one (see [Order]), else [HashPartition].
 	Partition Partitioner
 	// Sort orders keys before the reduce. Nil means the order of bytes.
-	Sort Compare
+	Sort Order
 	// Group says which sorted keys belong to one group, for secondary sort: keys
 	// that it calls equal share one call of Reduce, made with [Pairs]. It must be
-	// coarser than Sort, and Partition must keep its groups together. Nil means
-	// equal keys.
-	Group Compare
+	// coarser than Sort. Nil means equal keys.
+	Group Order
 
 	// Output is the directory that the job creates.
 	Output string
@@ -129,7 +129,7 @@ func (j *Job) Attempts() int {
 // Partitioner returns the partitioner in effect.
 func (j *Job) Partitioner() Partitioner {
 	if j.Partition == nil {
-		return HashPartition{}
+		return j.defaultPartition()
 	}
 	return j.Partition
 }
@@ -171,7 +171,7 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 // Validate returns what is wrong with the job, naming the field (see [FieldError]) or the types that do not go
 // together, and where.
 func (j *Job) Validate() error {
-	if err := errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths()); err != nil {
+	if err := errors.Join(j.validateStages(), j.validateOrder(), j.validateNumbers(), j.validatePaths()); err != nil {
 		return err
 	}
 	return j.validateTypes()

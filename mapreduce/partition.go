@@ -30,8 +30,7 @@ func (HashPartition) Partition(key, _ []byte, n int) int {
 	return int(xxh3.Hash(key) % uint64(n))
 }
 
-// HashBy distributes keys evenly by the hash of a part of them. Keys with the same part go to the same reduce, as
-// secondary sort requires.
+// HashBy distributes keys evenly by the hash of a part of them. Keys with the same part go to the same reduce.
 func HashBy[K any](part func(key K) string) Partitioner {
 	c := CodecFor[K]()
 	return PartitionFunc(func(key, _ []byte, n int) int {
@@ -58,17 +57,23 @@ func (TotalOrder) Partition([]byte, []byte, int) int {
 type RangePartition struct {
 	Bounds  [][]byte // ascending
 	Compare Compare  // nil means bytes
+	// Group, if set, keeps keys together that it calls equal: a group with bounds in it belongs to the part behind them.
+	Group Compare
 }
 
 // Partition finds the key's range by binary search.
 func (p RangePartition) Partition(key, _ []byte, _ int) int {
-	return sort.Search(len(p.Bounds), func(i int) bool { return p.Compare.Of(p.Bounds[i], key) > 0 })
+	i := sort.Search(len(p.Bounds), func(i int) bool { return p.Compare.Of(p.Bounds[i], key) > 0 })
+	for p.Group != nil && i < len(p.Bounds) && p.Group(key, p.Bounds[i]) == 0 {
+		i++
+	}
+	return i
 }
 
 // Finder returns a faster version of Partition for many keys. It compares the first eight bytes as a number, and
 // whole keys only if these are equal.
 func (p RangePartition) Finder() func(key []byte) int {
-	if p.Compare != nil {
+	if p.Compare != nil || p.Group != nil {
 		return func(key []byte) int { return p.Partition(key, nil, 0) }
 	}
 	prefixes := make([]uint64, len(p.Bounds))
@@ -114,7 +119,7 @@ func BoundsOf(samples [][]byte, n int, order Compare) [][]byte {
 	return bounds
 }
 
-// Compare orders encoded keys. Nil means the order of bytes, which is the natural order of every built-in codec, and
+// Compare is an [Order] made of a function. Nil means the order of bytes, which is the natural order of every built-in codec, and
 // the fast one.
 type Compare func(a, b []byte) int
 
@@ -126,10 +131,7 @@ func (c Compare) Of(a, b []byte) int {
 	return c(a, b)
 }
 
-// Descending is the natural order reversed.
-func Descending(a, b []byte) int { return bytes.Compare(b, a) }
-
-// By orders keys of a Go type.
+// By orders keys of a Go type. It does not say what keys have in common that compare calls equal: see [ByKey].
 func By[K any](compare func(a, b K) int) Compare {
 	c := CodecFor[K]()
 	return func(a, b []byte) int { return compare(mustDecode(c, a), mustDecode(c, b)) }

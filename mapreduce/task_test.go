@@ -83,7 +83,7 @@ func TestFindersAgree(t *testing.T) {
 		}
 		return b
 	}
-	for _, order := range []Compare{nil, Descending} {
+	for _, order := range []Compare{nil, CompareOf(Descending)} {
 		for range 300 {
 			var samples [][]byte
 			for range rng.IntN(12) {

@@ -67,6 +67,12 @@ type Config struct {
 	// called once for each distinct key, with the folded value. Nil sends everything to 0.
 	Partition func(key, value []byte) int
 
+	// Together, if set, reports keys that are one to whoever reads the partitions, and so must be in one of them. It must
+	// agree with Compare: keys between two that are one are the same one. What is sorted in memory is looked through for
+	// keys of other bytes that Partition has put apart, all of a few thousand records or a part of more; they fail the
+	// collector.
+	Together func(a, b []byte) bool
+
 	// Compare orders keys. Nil means bytes.Compare and is much faster than a function that does the same. Another
 	// goroutine may call it while the caller continues.
 	Compare func(a, b []byte) int

@@ -18,6 +18,8 @@ var (
 	// ErrRecordTooLarge marks a record above Config.MaxRecord.
 	ErrRecordTooLarge = errors.New("record too large")
 
+	// ErrApart marks keys that are one, but that Partition puts apart.
+	ErrApart = errors.New("the partitioner divides keys that are equal")
 	// ErrDuplicate marks a segment that an Intake already has.
 	ErrDuplicate = errors.New("segment already taken in")
 

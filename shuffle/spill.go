@@ -30,6 +30,9 @@ func (c *Collector) sortEntries(x *index, keys keyed, compare func(a, b []byte) 
 	}
 	starts, err := sortIndex(c.ctx, x, &scratch, c.cfg.Partitions, keys, compare)
 	scratch.recycle()
+	if err == nil && c.cfg.Together != nil {
+		err = c.checkTogether(&apart{keys: keys, idx: x, compare: compare, starts: starts})
+	}
 	return starts, err
 }
 

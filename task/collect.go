@@ -23,7 +23,8 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 		Pool:         m.env.Pool,
 		Partitions:   m.plan.Reducers,
 		Partition:    m.plan.Partition(m.job),
-		Compare:      m.job.Sort,
+		Together:     together(m.job),
+		Compare:      mapreduce.CompareOf(m.job.Sort),
 		Combine:      combine,
 		Fold:         fold,
 		Compression:  m.env.Compression,
@@ -41,6 +42,16 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 		m.out = &liftEmitter{collectEmitter: to, lift: plan.Lift}
 	}
 	return c, nil
+}
+
+// together returns which keys must go to one reduce, if the job has a partitioner of its own that might divide them, or
+// nil.
+func together(job *mapreduce.Job) func(a, b []byte) bool {
+	order, _ := job.Equality()
+	if _, ranges := job.Partition.(mapreduce.TotalOrder); order == nil || ranges || job.Partition == nil {
+		return nil
+	}
+	return func(a, b []byte) bool { return order.Of(a, b) == 0 }
 }
 
 // foldOf translates the job's fold for package shuffle. Both results are zero without one.

@@ -19,6 +19,6 @@ func Final(err error) bool {
 	if v, ok := errors.AsType[verdict](err); ok {
 		return v.Final()
 	}
-	return errors.Is(err, mapreduce.ErrRecordTooLarge) || errors.Is(err, mapreduce.ErrCompression) || errors.Is(err, shuffle.ErrRecordTooLarge) ||
+	return errors.Is(err, mapreduce.ErrRecordTooLarge) || errors.Is(err, mapreduce.ErrCompression) || errors.Is(err, shuffle.ErrRecordTooLarge) || errors.Is(err, shuffle.ErrApart) ||
 		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrOutputExists)
 }

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/millrace/millrace/internal/pages"
 	"github.com/millrace/millrace/mapreduce"
@@ -10,12 +11,14 @@ import (
 
 // grouped divides a sorted stream into groups of keys that compare equal.
 type grouped struct {
-	in     shuffle.Run
-	same   func(a, b []byte) bool
-	first  []byte // the group's first key
-	state  groupState
-	onward bool // in is at the first pair of the following group
-	unique bool // each key comes once, as after a fold: no key is compared or copied
+	in       shuffle.Run
+	same     func(a, b []byte) bool
+	first    []byte // the group's first key
+	state    groupState
+	onward   bool // in is at the first pair of the following group
+	unique   bool // each key comes once, as after a fold: no key is compared or copied
+	bytewise bool // keys were divided by all their bytes, so those of a group should have the same
+	err      error
 }
 
 type groupState uint8
@@ -28,14 +31,12 @@ const (
 
 var _ mapreduce.Values = (*grouped)(nil)
 
-func newGrouped(in shuffle.Run, job *mapreduce.Job) *grouped {
-	order := job.Group
-	if order == nil {
-		order = job.Sort
-	}
+func newGrouped(in shuffle.Run, job *mapreduce.Job, reducers int) *grouped {
 	g := &grouped{in: in, same: bytes.Equal, state: ended, unique: !job.Fold.IsZero() && job.Group == nil}
-	if order != nil {
-		g.same = func(a, b []byte) bool { return order(a, b) == 0 }
+	if order, _ := job.Equality(); order != nil {
+		g.same = func(a, b []byte) bool { return order.Of(a, b) == 0 }
+		_, hash := job.Partition.(mapreduce.HashPartition)
+		g.bytewise = hash && reducers > 1
 	}
 	return g
 }
@@ -45,7 +46,7 @@ func (g *grouped) nextGroup() bool {
 	for g.Next() { // values that the reducer left unread
 		continue
 	}
-	if !g.onward && !g.in.Next() {
+	if g.err != nil || !g.onward && !g.in.Next() {
 		if !g.unique {
 			pages.Drop(g.first)
 		}
@@ -78,6 +79,12 @@ func (g *grouped) Next() bool {
 	}
 	if !g.same(g.first, g.in.Key()) {
 		g.state, g.onward = ended, true
+		return false
+	}
+	if g.bytewise && !bytes.Equal(g.first, g.in.Key()) {
+		g.err = fmt.Errorf("keys %.64q and %.64q are equal by the order or the group of the job, but HashPartition divides keys by their bytes: %w",
+			g.first, g.in.Key(), shuffle.ErrApart)
+		g.state = ended
 		return false
 	}
 	return true

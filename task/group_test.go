@@ -41,9 +41,9 @@ func TestGroups(t *testing.T) {
 		}
 		job := &mapreduce.Job{}
 		if rapid.Bool().Draw(rt, "own order") {
-			job.Group = func(a, b []byte) int { return bytes.Compare(a, b) }
+			job.Group = mapreduce.Compare(bytes.Compare)
 		}
-		g := newGrouped(&slice{keys: keys}, job)
+		g := newGrouped(&slice{keys: keys}, job, 1)
 		i := 0
 		for g.nextGroup() {
 			if string(g.first) != keys[i] {

@@ -131,7 +131,7 @@ func (p *Plan) Partition(job *mapreduce.Job) func(key, value []byte) int {
 	}
 	part, n, folds := job.Partitioner(), p.Reducers, !job.Fold.IsZero()
 	if _, ok := part.(mapreduce.TotalOrder); ok {
-		find := mapreduce.RangePartition{Bounds: p.Bounds, Compare: job.Sort}.Finder()
+		find := mapreduce.RangePartition{Bounds: p.Bounds, Compare: mapreduce.CompareOf(job.Sort), Group: mapreduce.CompareOf(job.Group)}.Finder()
 		return func(key, _ []byte) int { return find(key) }
 	}
 	return func(key, value []byte) int {
@@ -169,7 +169,7 @@ func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 		return err
 	}
 	keys := &keySampler{longest: math.MaxInt}
-	if job.Sort == nil {
+	if order, _ := job.Equality(); order == nil {
 		keys.longest = sampleKey
 	}
 	for i, s := range spots {
@@ -178,7 +178,7 @@ func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 			return fmt.Errorf("sample keys: %w", err)
 		}
 	}
-	p.Bounds = mapreduce.BoundsOf(keys.keys, p.Reducers, job.Sort)
+	p.Bounds = mapreduce.BoundsOf(keys.keys, p.Reducers, mapreduce.CompareOf(job.Sort))
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
 		Dir:         r.env.Scratch,
 		Name:        fmt.Sprintf("reduce-%05d-%s", r.id.Index, r.id.unique()),
 		Pool:        r.env.Pool,
-		Compare:     r.job.Sort,
+		Compare:     mapreduce.CompareOf(r.job.Sort),
 		Combine:     combine,
 		Fold:        fold,
 		Compression: r.env.Compression,
@@ -191,7 +191,7 @@ func (r *reduceAttempt) reduceGroups(in *countedRun) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.release(reducer)) }()
-	g := newGrouped(in, r.job)
+	g := newGrouped(in, r.job, r.plan.Reducers)
 	err = r.runUser(func() error {
 		for g.nextGroup() {
 			r.groups++
@@ -199,6 +199,9 @@ func (r *reduceAttempt) reduceGroups(in *countedRun) (err error) {
 			if err := reducer.Reduce(g.first, g, r.out); err != nil {
 				return r.blame(err)
 			}
+		}
+		if g.err != nil {
+			return fmt.Errorf("%s: %w", r.task, g.err)
 		}
 		if err := in.Err(); err != nil && in.err == nil {
 			return fmt.Errorf("%s: merge: %w", r.task, err)

@@ -196,7 +196,7 @@ func TestSamplesOfLongKeys(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	job := &mapreduce.Job{Input: []string{file}, Map: lines(), Fold: mapreduce.Sum, Partition: mapreduce.TotalOrder{}, Sort: bytes.Compare}
+	job := &mapreduce.Job{Input: []string{file}, Map: lines(), Fold: mapreduce.Sum, Partition: mapreduce.TotalOrder{}, Sort: mapreduce.Compare(bytes.Compare)}
 	p, err := plan(t, job, 1<<30, 4)
 	if err != nil {
 		t.Fatal(err)

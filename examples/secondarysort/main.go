@@ -6,7 +6,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"strconv"
@@ -39,8 +38,7 @@ func main() {
 			}, nil
 		}),
 		// All visits of a user go to one reduce, and are one group there.
-		Partition: mapreduce.HashBy(func(v visit) string { return v.User }),
-		Group:     mapreduce.By(func(a, b visit) int { return cmp.Compare(a.User, b.User) }),
+		Group: mapreduce.ByKey(func(v visit) string { return v.User }),
 		Reduce: mapreduce.Pairs(func(visits iter.Seq2[visit, string], emit func(user, way string)) {
 			var user string
 			var way strings.Builder

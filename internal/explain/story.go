@@ -175,7 +175,7 @@ func (s *stage) sorted(pairs []pair, where map[string]int) []pair {
 		if d := where[string(a.key)] - where[string(b.key)]; d != 0 {
 			return d
 		}
-		return s.job.Sort.Of(a.key, b.key)
+		return mapreduce.CompareOf(s.job.Sort).Of(a.key, b.key)
 	})
 	return out
 }
