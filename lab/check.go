@@ -142,14 +142,9 @@ func (c Check) Missed(why string) Check {
 
 // Contradicted says that two places of the source, which the remark quotes, exclude each other: a statement that is not
 // reproduced for that is a contradiction.
-func (c Check) Contradicted(quotes string) Check { return c.faulty(Contradiction, quotes) }
-
-// NotPrinted says what a statement depends on and the source does not print.
-func (c Check) NotPrinted(missing string) Check { return c.faulty(NotPrintedEnough, missing) }
-
-func (c Check) faulty(fault Verdict, why string) Check {
-	c.fault = fault
-	return c.judged().Missed(why)
+func (c Check) Contradicted(quotes string) Check {
+	c.fault = Contradiction
+	return c.judged().Missed(quotes)
 }
 
 // Accept says in words what is accepted.

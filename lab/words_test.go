@@ -148,8 +148,6 @@ func TestChecks(t *testing.T) {
 		{Holds("a", Order("p"), "m", false, "this"), Check{"a", "p", orderClaim, "m", "this", NotReproduced, "", false, false, false, "", nil}},
 		{Within("a", 1.2, 1, 0.1).Contradicted("q"), Check{"a", "1", numberClaim, "1.2", "± 0.1", Contradiction, "q", false, false, false, Contradiction, nil}},
 		{Within("a", 1.2, 1, 0.1).Contradicted("q").SameSide(0), Check{"a", "1", numberClaim, "1.2", "± 0.1", Direction, "q", false, true, false, Contradiction, nil}},
-		{Within("a", 1.05, 1, 0.1).NotPrinted("q"), Check{"a", "1", numberClaim, "1.05", "± 0.1", Reproduced, "", true, false, false, NotPrintedEnough, nil}},
-		{Holds("a", Order("p"), "m", false, "this").NotPrinted("q"), Check{"a", "p", orderClaim, "m", "this", NotPrintedEnough, "q", false, false, false, NotPrintedEnough, nil}},
 		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", nothingClaim, "m", "reported", ShapeOnly, "", false, false, false, "", nil}},
 	} {
 		c.got.scale = nil

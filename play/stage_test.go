@@ -44,7 +44,16 @@ func newStage(t *testing.T, topo *topology.Topology, policy string) *stage {
 			s.tape.Hear(s.loop, l)
 		}
 	}})
+	s.tick() // capacity-init begins its first interval
 	return s
+}
+
+// tick is a round without nodes.
+func (s *stage) tick() {
+	s.t.Helper()
+	if err := s.loop.Round(s.now, drive.Round{Parts: drive.Tick | drive.Admit}, func(drive.Step) {}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // feed tells of events that happen at once.
@@ -190,9 +199,7 @@ func TestAdmission(t *testing.T) {
 	for id := range scheduler.JobID(3) {
 		s.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: id, HasDriver: true, Maps: 1 + 50*(int32(id)/2)}))
 	}
-	if err := s.loop.Round(s.now, drive.Round{Parts: drive.Tick | drive.Admit}, func(drive.Step) {}); err != nil {
-		t.Fatal(err)
-	}
+	s.tick()
 	s.now += 2 * time.Second
 	if started := s.offer(0); len(started) != 1 {
 		t.Fatalf("%v start", started)

@@ -17,6 +17,7 @@ var words string
 var Document = sync.OnceValue(func() *lab.Document {
 	return lab.NewDocument("capacity", words, []lab.Table{typeTable(), settingTable(), experimentTable()},
 		&lab.Experiment{ID: "capacity-locality", Seconds: 90, Run: locality},
+		&lab.Experiment{ID: "capacity-ratios", Seconds: 50, Run: ratios},
 		&lab.Experiment{ID: "capacity-phased", Seconds: 15, Run: phased},
 		&lab.Experiment{ID: "capacity-separate", Seconds: 18, Run: separate},
 		&lab.Experiment{ID: "capacity-unequal", Seconds: 6, Run: unequal},

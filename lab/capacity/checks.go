@@ -91,7 +91,7 @@ func phased(r *lab.Recorder) {
 		r.Figure("types-"+f[0], area)
 	}
 	phasedRatios(r, runs)
-	phasedStrips(r, runs, phasedOverheads(r, n))
+	phasedStrips(r, runs)
 	delayed := runs["a"].ratio[3]
 	r.Check(lab.Between("3: type 4 in experiment 1 / in 2 and 3", lab.Number("2.1 / 6.7 = 0.31"), 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0.75*0.31, 1.25*0.31).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.31))
 	exact := average(r, g, capSettings[0], capOptions{lag: "0s", copies: capCopies}, n)
@@ -125,9 +125,8 @@ func phasedRatios(r *lab.Recorder, runs map[string]capMean) {
 	phasedTimes(r, runs["f"], runs["b"])
 }
 
-// phasedStrips are what a lower user limit does for the largest and the smallest type, in every pair of settings that differ in it, and with an
-// overhead of small jobs.
-func phasedStrips(r *lab.Recorder, runs map[string]capMean, tried []loaded) {
+// phasedStrips are what a lower user limit does for the largest and the smallest type, in every pair of settings that differ in it.
+func phasedStrips(r *lab.Recorder, runs map[string]capMean) {
 	for _, h := range []struct {
 		name, what, published string
 		typ                   int
@@ -142,9 +141,6 @@ func phasedStrips(r *lab.Recorder, runs map[string]capMean, tried []loaded) {
 			{"experiments 5 and 6", "e", "f"},
 		} {
 			list = append(list, lab.Read(pair.name, runs[pair.hundred].over(runs[pair.quarter], h.typ)))
-		}
-		for _, l := range tried {
-			list = append(list, lab.Read(fmt.Sprintf("maps of small jobs take %g s more", l.seconds), l.over(h.typ)))
 		}
 		r.Headline(lab.Headline{Name: h.name, What: "Response ratio of " + h.what + ", user limit 100 over 25", Unit: "response ratio at 100 over that at 25", Published: h.published, Line: h.line, None: 1}, list...)
 	}

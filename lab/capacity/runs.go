@@ -46,6 +46,9 @@ func cluster(nodes int, slots scheduler.Capacity, params, initial map[string]str
 // config sets up a run.
 func (g capGroup) config(s capSetting, o capOptions, seed uint64) (sim.Config, []*sim.Job, error) {
 	params := g.params(s, o.lag)
+	if g.contradicted(s) {
+		params["queue-order"] = "backlog"
+	}
 	initial := map[string]string{"queues": params["queues"], "user-limit": params["user-limit"]}
 	maps.Copy(params, o.params)
 	nodes := cmp.Or(o.nodes, capNodes)

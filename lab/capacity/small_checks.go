@@ -44,7 +44,7 @@ var smallPublished = []struct {
 
 // orderings checks the orderings of Table 5.1 (spec/capacity 6, item 12).
 func orderings(r *lab.Recorder) {
-	n := r.Seeds(5, 3)
+	n := r.Seeds(5, 5)
 	w := &compare.Watcher{Keys: []string{"map", "reduce"}, Of: compare.ByKind, KeepSpans: true}
 	cases := map[string]smallCluster{
 		"50-50":     {queues: halves, users: 3, watch: w},

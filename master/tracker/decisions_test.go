@@ -87,6 +87,8 @@ func TestAdmissionSaysWhoWaits(t *testing.T) {
 		}},
 	} {
 		s := admittedScene(t, tt.admission, map[string]string{tt.param: tt.value})
+		s.c.Tick(s.now)
+		s.now += 5 * time.Second // the poller of capacity-init first looks after an interval
 		for range tt.want {
 			mustSleep(t, s.c, s.now, "ann")
 		}

@@ -38,6 +38,7 @@ type Init struct {
 	guests        []guest // by job slot
 	refused       []refusal
 	granted       []*job
+	awake         bool // the first interval has begun: the next tick looks
 }
 
 // A waitingQueue is the jobs of one leaf that wait.

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// lobbyRig is a cluster under capacity and capacity-init.
+// lobbyRig is a cluster under capacity and capacity-init, one interval after the start: the poller is about to look for the first time.
 func lobbyRig(t *testing.T, change func(*InitConfig), qs ...Queue) *rig {
 	t.Helper()
 	c := DefaultInitConfig()
@@ -25,6 +25,8 @@ func lobbyRig(t *testing.T, change func(*InitConfig), qs ...Queue) *rig {
 	p := policy(t, func(pc *Config) { pc.Queues = c.Queues })
 	r := newRig(t, p, 1, scheduler.Capacity{MapSlots: 100, ReduceSlots: 10})
 	r.SetAdmission(0, a)
+	r.Tick(0)
+	r.Now = c.PollInterval
 	return r
 }
 
@@ -140,16 +142,35 @@ func TestPollInterval(t *testing.T) {
 	q.Priority = true
 	r := lobbyRig(t, func(c *InitConfig) { c.MaxSystemJobs = 1 }, q)
 	r.poll()
-	r.Now = 3 * second
+	r.Now = 8 * second
 	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 1}, &scheduler.JobSpec{ID: 2, Maps: 1, Priority: scheduler.VeryHigh})
 	if _, ok := r.Tick(r.Now); !ok {
 		t.Fatal("no poll is due")
 	}
 	r.phase(2, scheduler.Waiting)
-	r.Now = 5 * second
+	r.Now = 10 * second
 	r.poll()
 	r.phase(2, scheduler.Ready)
 	r.phase(1, scheduler.Waiting)
+}
+
+// spec/capacity 3.4: the poller sleeps an interval before it first looks, so that jobs that come one after the other at the
+// start are initialised together, and the first does not take the whole queue.
+func TestTheFirstPollIsAfterAnInterval(t *testing.T) {
+	a, err := NewInit(DefaultInitConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, policy(t, nil), 1, scheduler.Capacity{MapSlots: 100, ReduceSlots: 10})
+	r.SetAdmission(0, a)
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 1})
+	if n := r.poll(); n != 0 {
+		t.Errorf("%d jobs were initialised at the start", n)
+	}
+	r.Submit(&scheduler.JobSpec{ID: 2, Maps: 1})
+	if n := r.poll(); n != 2 || r.Now != 10*second {
+		t.Errorf("%d jobs were initialised after an interval, want 2", n)
+	}
 }
 
 // A job for a queue that is not there, or whose tasks are larger than any slot

@@ -10,10 +10,11 @@ import (
 // Interval implements scheduler.Ticker.
 func (i *Init) Interval() time.Duration { return i.cfg.PollInterval }
 
-// Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4). While no node is up, nobody knows
-// which jobs a node could hold.
+// Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4). The poller sleeps before it first looks:
+// a look at the start would initialise the first job alone. While no node is up, nobody knows which jobs a node could hold.
 func (i *Init) Tick(_ time.Duration, v *scheduler.View) {
-	if v.Total().Nodes == 0 {
+	if !i.awake || v.Total().Nodes == 0 {
+		i.awake = true
 		return
 	}
 	for n := range i.waitingQueues {
