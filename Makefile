@@ -158,7 +158,7 @@ fmt: ## format in place
 	$(TOOLS) gofumpt -w .
 
 # Packages that only tests use, and the interface for own programs, which no package here may call.
-TESTPACKAGES := dfs/dfstest|integration|internal/disk/memdisk|internal/memnet|internal/require|internal/rpc/rpctest|internal/testcluster|scheduler/schedulertest|mapreduce|local/run.go|local/config.go
+TESTPACKAGES := dfs/dfstest|integration|internal/hadooptest|storage/storagetest|internal/disk/memdisk|internal/memnet|internal/require|internal/rpc/rpctest|internal/testcluster|scheduler/schedulertest|mapreduce|local/run.go|local/config.go
 deadcode: ## functions that only tests reach: the list may only become shorter
 	@$(TOOLS) deadcode $(PACKAGES) | grep -vE '^($(TESTPACKAGES))[/:]' | sed -E 's/:[0-9]+:[0-9]+: unreachable func: / /' | LC_ALL=C sort | \
 	  diff internal/lint/testdata/unreached.txt - || { echo "deadcode: '>' is a function that no command reaches: call it or remove it; '<' is one that is gone from there: take it off internal/lint/testdata/unreached.txt"; exit 1; }

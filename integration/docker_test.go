@@ -252,8 +252,10 @@ func TestContainersWithAShell(t *testing.T) {
 	c.must("gen", "text", "--size", "1MiB", "/tmp/text")
 	c.must("dfs", "put", "/tmp/text", "dfs:/text")
 	master := []string{"--master", "127.0.0.1:7070", "--progress", "none"}
-	c.must(append([]string{"run", "streaming", "--mapper", "tr -s ' ' '\\n' | sed 's/$/\t1/'", "--reducer", `awk -F '\t' '$1 != k { if (k != "") print k "\t" n; k = $1; n = 0 } { n += $2 } END { print k "\t" n }'`,
-		"--input", "dfs:/text", "--output", "dfs:/counts"}, master...)...)
+	c.must(append([]string{
+		"run", "streaming", "--mapper", "tr -s ' ' '\\n' | sed 's/$/\t1/'", "--reducer", `awk -F '\t' '$1 != k { if (k != "") print k "\t" n; k = $1; n = 0 } { n += $2 } END { print k "\t" n }'`,
+		"--input", "dfs:/text", "--output", "dfs:/counts",
+	}, master...)...)
 	c.must(append([]string{"run", "wordcount", "--input", "dfs:/text", "--output", "dfs:/words"}, master...)...)
 	got, want := lines(c.must("dfs", "cat", "dfs:/counts/part-*")), lines(c.must("dfs", "cat", "dfs:/words/part-*"))
 	if len(want) == 0 || !slices.Equal(got, want) {

@@ -20,7 +20,7 @@ func anyCase(lines int) (text []byte, words int) {
 	seen := map[string]bool{}
 	var b bytes.Buffer
 	for range lines {
-		w := []byte(fmt.Sprintf("word-%d", random.IntN(lines/4)))
+		w := fmt.Appendf(nil, "word-%d", random.IntN(lines/4))
 		seen[string(w)] = true
 		for i := range w {
 			if random.IntN(2) == 0 {

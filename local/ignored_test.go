@@ -17,8 +17,10 @@ func TestNothingIsIgnored(t *testing.T) {
 	}{
 		"reduces of a map-only job": {func(_ *bed, j *mapreduce.Job) { j.Reducers = 3 }, "Reducers is set, but a map-only job has no reduce"},
 		"order of a map-only job":   {func(_ *bed, j *mapreduce.Job) { j.Sort = mapreduce.Descending }, "Sort is set, but a map-only job has no reduce"},
-		"partition of a map-only job": {func(_ *bed, j *mapreduce.Job) { j.Partition = mapreduce.TotalOrder{} },
-			"Partition is set, but a map-only job has no reduce"},
+		"partition of a map-only job": {
+			func(_ *bed, j *mapreduce.Job) { j.Partition = mapreduce.TotalOrder{} },
+			"Partition is set, but a map-only job has no reduce",
+		},
 		"a file twice": {func(_ *bed, j *mapreduce.Job) { j.Input = append(j.Input, j.Input[0][:len(j.Input[0])-1]+"?") }, "is given twice"},
 		"lines of a record file": {func(b *bed, j *mapreduce.Job) {
 			first := *j

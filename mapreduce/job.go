@@ -196,9 +196,9 @@ func (j *Job) validateStages() error {
 	switch {
 	case j.Group == nil:
 	case j.Reduce.IsZero():
-		errs = append(errs, errors.New("Group is set, and there is no Reduce for its groups: leave it out, or give a Reduce made with Pairs"))
+		errs = append(errs, errors.New("field Group is set, and there is no Reduce for its groups: leave it out, or give a Reduce made with Pairs"))
 	case j.Reduce.oneKey:
-		errs = append(errs, errors.New("Group is set, and the Reduce is made with Groups, which sees only the first of a group's keys: make it with Pairs, which hands over the key of each pair"))
+		errs = append(errs, errors.New("field Group is set, and the Reduce is made with Groups, which sees only the first of a group's keys: make it with Pairs, which hands over the key of each pair"))
 	}
 	errs = append(errs, j.validateMapOnly())
 	if j.MapOnly && (!j.Reduce.IsZero() || !j.Combine.IsZero() || !j.Fold.IsZero()) {

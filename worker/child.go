@@ -138,10 +138,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	if err != nil {
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", errors.Join(err, theirs.Close())
 	}
-	cmd := exec.Command(exe.Name(), args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, c.logs, c.logs
-	cmd.Env = append(c.sandbox.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
-	cmd.WaitDelay = 5 * time.Second
+	cmd := c.command(exe, args, in)
 	err = c.sandbox.start(cmd, exe, theirs)
 	_, _ = theirs.Close(), in.Close() // the child has its own
 	if err != nil {
@@ -166,6 +163,15 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 		return end, path, nil
 	}
 	return c.postMortem(werr), "", errors.New("it ended without a word")
+}
+
+// command describes the child, whose orders come on stdin.
+func (c *childRun) command(exe *os.File, args []string, stdin *os.File) *exec.Cmd {
+	cmd := exec.Command(exe.Name(), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, c.logs, c.logs
+	cmd.Env = append(c.sandbox.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
 }
 
 // notStarted returns the end of an attempt whose process could not be started, because of the program or else

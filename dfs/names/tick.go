@@ -24,7 +24,7 @@ func (s *Service) Tick() error {
 			s.markDead(now)
 		}
 		if s.safe.on || s.notInCharge() != nil || s.deserted() != nil {
-			return struct{}{}, nil
+			return struct{}{}, nil //nolint:nilerr // what follows is for a master in charge
 		}
 		s.expireCopies(now)
 		s.tickDrain()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,9 +33,7 @@ type call struct {
 // address returns the URL of a call. In the path every byte that could mean something else is escaped.
 func (st *store) address(server string, c call) string {
 	q := url.Values{"op": {c.op}}
-	for k, v := range c.query {
-		q[k] = v
-	}
+	maps.Copy(q, c.query)
 	if st.s.cfg.User != "" {
 		q.Set("user.name", st.s.cfg.User)
 	}

@@ -127,7 +127,7 @@ func (f *file) step(p []byte, off int64) (int, error) {
 	case f.pos == f.end:
 		f.finish()
 		return n, nil
-	case err == io.EOF: //nolint:errorlint // readers promise it bare
+	case err == io.EOF:
 		return n, fmt.Errorf("%w: %d bytes of %d came", errBroken, n, f.end-f.pos+int64(n))
 	case err != nil:
 		return n, fmt.Errorf("%w: %w", errBroken, err)
