@@ -30,7 +30,7 @@ func TestUpWithoutItsMaster(t *testing.T) {
 	if out := call(true, "master is gone", "down"); strings.Contains(out, "brings it back") {
 		t.Errorf("down promises what is lost:\n%s", out)
 	}
-	call(false, "node w1 belongs to cluster", "up", "--timeout", "5s")
+	call(false, "node w1 belongs to another cluster", "up", "--timeout", "5s")
 }
 
 func TestErrorLine(t *testing.T) {

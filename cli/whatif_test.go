@@ -94,7 +94,7 @@ func tried(t *testing.T, o *whatIf) map[string]time.Duration {
 
 // TestWhatIfTurnsAway: what turned jobs away is compared with nothing, and that is said.
 func TestWhatIfTurnsAway(t *testing.T) {
-	for limit, want := range map[int][]string{2: {"turned 1 of 2 jobs away", "5.00 s", " - "}, 1: {"turned 2 of 2 jobs away", " - "}, 90: {"-10.0 %"}} {
+	for limit, want := range map[int][]string{2: {"turned 1 of 2 jobs away", "5.00 s", " - "}, 1: {"turned 2 of 2 jobs away", " - "}, 90: {"+25.0 %"}} {
 		file := writeHistory(t, trace.Origin{Policy: "fifo"})
 		var out bytes.Buffer
 		cmd := newWhatIf()

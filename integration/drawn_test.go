@@ -122,6 +122,7 @@ func stagesOf[K any](d *drawnJob, key func(text []byte) K) []mapreduce.Job {
 	if !d.Lengths {
 		return []mapreduce.Job{job}
 	}
+	job.Output = "" // the last of the chain has it
 	return []mapreduce.Job{job, {
 		Name: "lengths", Output: d.Out, Reducers: d.Reducers, Fold: mapreduce.Count,
 		Map: mapreduce.Records(func(_ K, v string, emit func(int64, int64)) { emit(int64(len(v)), 1) }),

@@ -211,11 +211,13 @@ func TestExamplesAreShort(t *testing.T) {
 func TestProgramsOfMain(t *testing.T) {
 	e := newExample(t, "wordcount")
 	e.write("in", []byte("a b a\n"))
+	e.write("in2", []byte("a b a\n"))
 	for name, c := range map[string]struct {
 		args []string
 		code int
 		want string
 	}{
+		"twice the same":   {[]string{"-input", "in,in", "-output", "o"}, 1, `input "in" is given twice`},
 		"no input":         {nil, 2, "no input: give -input"},
 		"no output":        {[]string{"-input", "in"}, 2, "no output: give -output"},
 		"unknown flag":     {[]string{"-nosuch"}, 2, "nosuch"},
@@ -239,7 +241,7 @@ func TestProgramsOfMain(t *testing.T) {
 			}
 		})
 	}
-	stdout, stderr, code := e.run("-input", "in,in", "-output", "out", "-json")
+	stdout, stderr, code := e.run("-input", "in,in2", "-output", "out", "-json")
 	var report struct {
 		Job, State, Output string
 		Counters           map[string]int64

@@ -99,11 +99,11 @@ func TestOrderWithoutHashIsRefused(t *testing.T) {
 		field  string
 	}{
 		"sort":              {func(j *mapreduce.Job) { j.Sort = blind }, "Sort"},
-		"group":             {func(j *mapreduce.Job) { j.Group = blind }, "Group"},
+		"group":             {func(j *mapreduce.Job) { j.Group, j.Reduce = blind, totalOfPairs }, "Group"},
 		"reduces to choose": {func(j *mapreduce.Job) { j.Sort, j.Reducers = blind, 0 }, "Sort"},
 		"partition":         {func(j *mapreduce.Job) { j.Sort, j.Partition = blind, mapreduce.HashPartition{} }, ""},
 		"one reduce":        {func(j *mapreduce.Job) { j.Sort, j.Reducers = blind, 1 }, ""},
-		"by a key":          {func(j *mapreduce.Job) { j.Group = mapreduce.ByKey(strings.ToLower) }, ""},
+		"by a key":          {func(j *mapreduce.Job) { j.Group, j.Reduce = mapreduce.ByKey(strings.ToLower), totalOfPairs }, ""},
 		"descending":        {func(j *mapreduce.Job) { j.Sort = mapreduce.Descending }, ""},
 	} {
 		job := countAnyCase("in")

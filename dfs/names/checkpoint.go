@@ -36,6 +36,8 @@ type state struct {
 	// an older version, or one that was taken over.
 	Reigns []wire.Reign `json:"reigns,omitempty"`
 	Over   uint64       `json:"over,omitempty"`
+	// Seal is the secret by which the names of reigns are known to come from this directory, or a copy of it.
+	Seal []byte `json:"seal,omitempty"`
 }
 
 // stateVersion is that of the whole checkpoint. Version 1, without rights, can still be read.
@@ -44,7 +46,7 @@ const stateVersion = 2
 // state describes the service. The caller holds the lock for reading.
 func (s *Service) state() state {
 	st := state{
-		Version: stateVersion, Cluster: s.cluster, Epoch: s.self.Epoch, Reigns: s.line(), Over: s.over, Applied: s.applied,
+		Version: stateVersion, Cluster: s.cluster, Epoch: s.self.Epoch, Reigns: s.line(), Over: s.over, Seal: s.seal, Applied: s.applied,
 		NextFile: s.nextFile, NextBlock: s.nextID, Gen: s.gen, Users: map[string][2]int64{}, Inodes: len(s.inodes),
 	}
 	for name, a := range s.accounts {

@@ -2,7 +2,11 @@ package names
 
 import (
 	"cmp"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -20,6 +24,7 @@ type reigns struct {
 	self wire.Reign
 	past []wire.Reign // oldest first, at most maxPast
 	over uint64       // reigns of epochs up to this one were taken over
+	seal []byte       // signs the names of reigns
 
 	ruled     bool   // a node obeys
 	above     uint64 // the epoch of the reign to take over; 0: none
@@ -37,10 +42,32 @@ func (s *Service) beginReign(st *state) {
 	}
 	st.Over = max(st.Over, s.cfg.Over)
 	st.Epoch = max(st.Epoch+1, s.cfg.Epoch, st.Over+1)
-	s.self = wire.Reign{Epoch: st.Epoch, Name: rand.Text()}
+	if len(st.Seal) == 0 {
+		st.Seal = s.cfg.Secret()
+	}
+	s.seal = st.Seal
+	drawn := rand.Text()
+	s.self = wire.Reign{Epoch: st.Epoch, Name: drawn + s.sign(st.Epoch, drawn)}
 	s.past, s.over = st.Reigns, st.Over
 	st.Reigns = s.line()
 }
+
+// sign returns what stands behind the drawn part of a reign's name.
+func (r *reigns) sign(epoch uint64, drawn string) string {
+	mac := hmac.New(sha256.New, r.seal)
+	fmt.Fprintf(mac, "%d %s", epoch, drawn)
+	return base32.StdEncoding.EncodeToString(mac.Sum(nil)[:15])
+}
+
+// proven reports whether a reign was begun on this directory or on a copy of it. Anybody can say that a node has obeyed
+// a later master, and this one must not end for that.
+func (r *reigns) proven(seen wire.Reign) bool {
+	const drawn = 26 // of rand.Text
+	return len(seen.Name) > drawn && hmac.Equal([]byte(seen.Name[drawn:]), []byte(r.sign(seen.Epoch, seen.Name[:drawn])))
+}
+
+// maxEpoch is the highest epoch that somebody takes over from. A directory does not begin so often.
+const maxEpoch = 1 << 48
 
 // line returns the reigns of the directory, this one too.
 func (r *reigns) line() []wire.Reign {
@@ -69,7 +96,8 @@ func (r *reigns) outranked(kind wire.Kind, node wire.NodeName, seen wire.Reign) 
 }
 
 // Meet judges a node by the last reign that it obeyed. An error says why the node must not obey this service. If the
-// node's reign is a later one and others obey this service, it ends: it acknowledges nothing more.
+// node's reign is a later one of this directory, or of a copy, and others obey this service, it ends: it acknowledges
+// nothing more.
 func (s *Service) Meet(node wire.NodeName, seen wire.Reign) error {
 	s.mu.RLock()
 	known := s.fenced == nil && s.follows(seen) && s.followers[node] && len(s.rivals) == 0
@@ -97,7 +125,11 @@ func (s *Service) meet(node wire.NodeName, seen wire.Reign) error {
 		return s.notInCharge()
 	}
 	err := s.outranked(wire.Stale, node, seen)
-	takeOver := s.cfg.TakeOver && !s.followers[node]
+	takeOver := s.cfg.TakeOver && !s.followers[node] && seen.Epoch < maxEpoch
+	if !takeOver && !s.proven(seen) {
+		return wire.Errorf(wire.Stale, "node %s belongs to another cluster: it has obeyed a master of epoch %d (%.8s), and the directory of this master (epoch %d, %.8s) is neither that one's nor a copy of it. "+
+			"Give it its own master's address, or an empty directory", node, seen.Epoch, cmp.Or(seen.Name, "no name"), s.self.Epoch, s.self.Name)
+	}
 	if takeOver || s.ruled && seen.Epoch >= s.self.Epoch {
 		if takeOver {
 			s.above = seen.Epoch

@@ -184,3 +184,32 @@ func TestOlderVersionsAreFollowed(t *testing.T) {
 		t.Errorf("of a later epoch: %v", err)
 	}
 }
+
+// TestInventedReign: nobody ends a master by saying that a node has obeyed a later one, unless that one began on a copy of its
+// directory.
+func TestInventedReign(t *testing.T) {
+	r := reignRig(t, t.TempDir())
+	r.open()
+	first, err := r.greet("n1", wire.Reign{})
+	must(t, err)
+	stranger := reignRig(t, t.TempDir())
+	stranger.cfg.Epoch = first.Epoch + 7
+	stranger.open()
+	elsewhere, err := stranger.greet("n9", wire.Reign{})
+	must(t, err)
+	later := first
+	later.Epoch++
+	for what, seen := range map[string]wire.Reign{
+		"a name of its own": {Epoch: 1 << 60, Name: "x"}, "a long name": {Epoch: 9, Name: strings.Repeat("A", 50)}, "no name": {Epoch: 9},
+		"the signature of another epoch": later, "a master of another directory": elsewhere,
+	} {
+		if _, err := r.greet("n2", seen); !errors.Is(err, wire.Stale) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := r.mkdir("/" + what); err != nil {
+			t.Errorf("after %s: %v", what, err)
+		}
+	}
+	_, err = r.greet("n1", first)
+	must(t, err)
+}
