@@ -57,18 +57,22 @@ func main() {
 
 // steal reads the worker's order, which has the job's credential, before the library does.
 func steal() {
-	b, err := io.ReadAll(os.Stdin)
-	must(err)
+	var b json.RawMessage
+	words := json.NewDecoder(os.Stdin) // of which the order is the first
+	must(words.Decode(&b))
 	must(json.Unmarshal(b, &order))
 	if order.Gate != 0 {
-		order.Gate, err = syscall.Dup(order.Gate)
+		gate, err := syscall.Dup(order.Gate)
 		must(err)
+		order.Gate = gate
 	}
+	rest, stdin := io.MultiReader(bytes.NewReader(b), words.Buffered(), os.Stdin), os.Stdin
 	r, w, err := os.Pipe()
 	must(err)
 	os.Stdin = r
 	go func() {
-		_, err := w.Write(b)
+		defer stdin.Close()
+		_, err := io.Copy(w, rest)
 		must(err)
 		must(w.Close())
 	}()
