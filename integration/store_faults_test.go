@@ -274,7 +274,7 @@ func TestMasterDiskFull(t *testing.T) {
 		return err == nil && len(list) == 3
 	})
 	p.put("/file", []byte("content"))
-	running := p.synthetic(12, 2, 200*time.Millisecond, 10*time.Millisecond, "dfs:/running")
+	running := p.synthetic(120, 2, 500*time.Millisecond, 10*time.Millisecond, "dfs:/running")
 	p.wait("a job runs", func() bool { return p.status(running).Maps.Done > 0 })
 	hog := filepath.Join(small, "hog")
 	fill(t, hog)
