@@ -79,9 +79,6 @@ func TestNeeds(t *testing.T) {
 
 // TestBuilt: what the go command makes without cgo needs no loader, also for another machine.
 func TestBuilt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program for another machine")
-	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
